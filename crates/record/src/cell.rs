@@ -1,0 +1,105 @@
+//! Which Rust type fills which Arrow column, both ways.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, TimestampMicrosecondArray,
+};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, TimeUnit};
+use jiff::Timestamp;
+
+/// A Rust type that is one cell of an Arrow column.
+pub trait Cell: Sized {
+    const NULLABLE: bool;
+
+    fn data_type() -> DataType;
+
+    fn array<'a>(cells: impl Iterator<Item = &'a Self>) -> ArrayRef
+    where
+        Self: 'a;
+
+    /// The cells of a column; `None` where the file has no such column.
+    fn read(column: Option<&ArrayRef>, rows: usize) -> Result<Vec<Self>, String>;
+}
+
+/// The type of every moment: microseconds since the epoch, in UTC.
+fn moment_type() -> DataType {
+    DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
+}
+
+/// One cell type and its optional form: how it is made into an array, how one cell comes out.
+macro_rules! cell {
+    ($rust:ty, $type:expr, $array:ty, $to:expr, $finish:expr, $from:expr) => {
+        impl Cell for Option<$rust> {
+            const NULLABLE: bool = true;
+
+            fn data_type() -> DataType {
+                $type
+            }
+
+            fn array<'a>(cells: impl Iterator<Item = &'a Self>) -> ArrayRef {
+                let to: fn(&$rust) -> _ = $to;
+                let finish: fn($array) -> $array = $finish;
+                let array: $array = cells.map(|cell| cell.as_ref().map(to)).collect();
+                Arc::new(finish(array))
+            }
+
+            fn read(column: Option<&ArrayRef>, rows: usize) -> Result<Vec<Self>, String> {
+                let Some(column) = column else {
+                    return Ok(vec![None; rows]);
+                };
+                let cast_column;
+                let column = if *column.data_type() == $type {
+                    column
+                } else {
+                    cast_column = cast(column, &$type).map_err(|error| error.to_string())?;
+                    &cast_column
+                };
+                let array = column
+                    .as_any()
+                    .downcast_ref::<$array>()
+                    .expect("the column was cast to this array's type");
+                let from: fn(_) -> Result<$rust, String> = $from;
+                array.iter().map(|cell| cell.map(from).transpose()).collect()
+            }
+        }
+
+        impl Cell for $rust {
+            const NULLABLE: bool = false;
+
+            fn data_type() -> DataType {
+                $type
+            }
+
+            fn array<'a>(cells: impl Iterator<Item = &'a Self>) -> ArrayRef {
+                let to: fn(&$rust) -> _ = $to;
+                let finish: fn($array) -> $array = $finish;
+                let array: $array = cells.map(|cell| Some(to(cell))).collect();
+                Arc::new(finish(array))
+            }
+
+            fn read(column: Option<&ArrayRef>, rows: usize) -> Result<Vec<Self>, String> {
+                <Option<$rust>>::read(column, rows)?
+                    .into_iter()
+                    .map(|cell| cell.ok_or_else(|| "a required value is missing".to_owned()))
+                    .collect()
+            }
+        }
+    };
+}
+
+cell!(String, DataType::Utf8, StringArray, |cell| cell.clone(), |array| array, |cell: &str| Ok(
+    cell.to_owned()
+));
+cell!(i64, DataType::Int64, Int64Array, |cell| *cell, |array| array, |cell: i64| Ok(cell));
+cell!(f64, DataType::Float64, Float64Array, |cell| *cell, |array| array, |cell: f64| Ok(cell));
+cell!(bool, DataType::Boolean, BooleanArray, |cell| *cell, |array| array, |cell: bool| Ok(cell));
+cell!(
+    Timestamp,
+    moment_type(),
+    TimestampMicrosecondArray,
+    |cell| cell.as_microsecond(),
+    |array| array.with_timezone("UTC"),
+    |cell: i64| Timestamp::from_microsecond(cell).map_err(|error| error.to_string())
+);

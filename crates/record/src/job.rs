@@ -1,0 +1,138 @@
+//! One attempt of a job, as its scheduler accounted for it.
+
+use jiff::Timestamp;
+
+record! {
+    "One attempt of a job: a requeue, a preemption or an eviction ends one and begins another."
+    pub struct Job in "job" key [job_id, submit_time, attempt] sort [user, submit_time] moment submit_time {
+        job_id: String, "", "The job, as its scheduler names it; an array's task is `16_5`, a part of a heterogeneous job `24+1`.";
+        submit_time: Timestamp, "UTC", "When this attempt entered the queue.";
+        attempt: i64, "", "Which of the job's rows with this submit time it is, from 0; HTCondor counts its executions.";
+        observed_time: Timestamp, "UTC", "When the scheduler was asked; a running job is known until then.";
+        source: String, "", "The command that printed it.";
+        array_job_id: Option<String>, "", "The array that it is a task of.";
+        array_task_id: Option<String>, "", "Its number in the array; a range while tasks wait together.";
+        het_job_id: Option<String>, "", "The heterogeneous job that it is a part of.";
+        het_offset: Option<i64>, "", "Which part of the heterogeneous job it is.";
+        user: Option<String>, "", "Who submitted it; unknown once the account is deleted.";
+        unix_group: Option<String>, "", "The submitter's unix group.";
+        account: Option<String>, "", "The account or project that it is charged to.";
+        job_name: Option<String>, "", "The name that the user gave it.";
+        partition: Option<String>, "", "The partition or partitions that it was submitted to.";
+        qos: Option<String>, "", "The quality of service that it asked for.";
+        reservation: Option<String>, "", "The reservation that it ran in.";
+        state: String, "", "The scheduler's word for where it stands, without flags.";
+        is_complete: bool, "", "Whether the state is final.";
+        exit_code: Option<i64>, "", "What it returned.";
+        exit_signal: Option<i64>, "", "The signal that ended it; 0 is none.";
+        reason: Option<String>, "", "Why it last waited.";
+        end_reason: Option<String>, "", "Who or what ended it, where the scheduler says.";
+        eligible_time: Option<Timestamp>, "UTC", "When it could first have started.";
+        start_time: Option<Timestamp>, "UTC", "When it started; unknown while it waits.";
+        end_time: Option<Timestamp>, "UTC", "When it ended; unknown while it runs.";
+        time_limit_seconds: Option<i64>, "s", "The time that it may take; unknown where there is no limit.";
+        elapsed_seconds: Option<i64>, "s", "The time that it ran, suspension left out.";
+        suspended_seconds: Option<i64>, "s", "The time that it was suspended.";
+        node_list: Option<String>, "", "The machines that it ran on, as the scheduler writes them.";
+        slot: Option<String>, "", "The slot that it ran in (HTCondor).";
+        gpu_ids: Option<String>, "", "The GPUs that it held, separated by commas.";
+        alloc_nodes: Option<i64>, "", "Machines allocated.";
+        alloc_cpus: Option<i64>, "", "CPUs allocated.";
+        alloc_mem_mb: Option<f64>, "MiB", "Memory allocated, over all machines.";
+        alloc_gpus: Option<i64>, "", "GPUs allocated; unknown where the scheduler does not account for them.";
+        gpu_types: Option<String>, "", "GPUs allocated by model, such as `a100=2,h100=1`.";
+        req_nodes: Option<i64>, "", "Machines asked for.";
+        req_cpus: Option<i64>, "", "CPUs asked for.";
+        req_mem_mb: Option<f64>, "MiB", "Memory asked for, over all machines.";
+        req_gpus: Option<i64>, "", "GPUs asked for.";
+        max_rss_mb: Option<f64>, "MiB", "The largest resident memory of any of its steps; sampled, so at least this.";
+        total_cpu_seconds: Option<f64>, "s", "CPU time that it used; unknown where it was not measured.";
+        cpu_efficiency: Option<f64>, "%", "CPU time used of CPU time held, at most 100.";
+        memory_efficiency: Option<f64>, "%", "Largest memory used of memory asked for, at most 100.";
+        cpu_hours_wasted: Option<f64>, "h", "CPU time held and not used.";
+        memory_gb_hours_wasted: Option<f64>, "GiB h", "Memory asked for and never used, times the time it ran.";
+        cpu_hours_reserved: Option<f64>, "h", "CPUs times the time it ran.";
+        memory_gb_hours_reserved: Option<f64>, "GiB h", "Memory asked for times the time it ran.";
+        gpu_hours_reserved: Option<f64>, "h", "GPUs times the time it ran.";
+        gpu_utilization: Option<f64>, "%", "Measured use of its GPUs, on average over them.";
+        gpu_memory_max_mb: Option<f64>, "MiB", "Largest measured GPU memory.";
+        gpu_usage_source: Option<String>, "", "Where the measured GPU use comes from.";
+        energy_joules: Option<f64>, "J", "Energy that the scheduler accounted to it.";
+    }
+}
+
+/// What follows from a job's measurements, by the formulas that slurm-usage made known.
+///
+/// Every value is unknown where one that it rests on is.
+#[derive(Debug, Default, PartialEq)]
+pub struct Usage {
+    pub cpu_efficiency: Option<f64>,
+    pub memory_efficiency: Option<f64>,
+    pub cpu_hours_wasted: Option<f64>,
+    pub memory_gb_hours_wasted: Option<f64>,
+    pub cpu_hours_reserved: Option<f64>,
+    pub memory_gb_hours_reserved: Option<f64>,
+    pub gpu_hours_reserved: Option<f64>,
+}
+
+impl Usage {
+    pub fn of(
+        elapsed_seconds: Option<i64>,
+        cpus: Option<i64>,
+        req_mem_mb: Option<f64>,
+        gpus: Option<i64>,
+        total_cpu_seconds: Option<f64>,
+        max_rss_mb: Option<f64>,
+    ) -> Usage {
+        let Some(elapsed_seconds) = elapsed_seconds.map(|seconds| seconds as f64) else {
+            return Usage::default();
+        };
+        let hours = elapsed_seconds / 3600.0;
+        let cpu_seconds_held = cpus.map(|cpus| cpus as f64 * elapsed_seconds);
+        let memory_gb = req_mem_mb.map(|megabytes| megabytes / 1024.0);
+        Usage {
+            cpu_efficiency: both(total_cpu_seconds, cpu_seconds_held).and_then(share_percent),
+            memory_efficiency: both(max_rss_mb, req_mem_mb).and_then(share_percent),
+            cpu_hours_wasted: both(total_cpu_seconds, cpu_seconds_held)
+                .map(|(used, held)| ((held - used) / 3600.0).max(0.0)),
+            memory_gb_hours_wasted: both(max_rss_mb, req_mem_mb)
+                .map(|(used, asked)| ((asked - used) / 1024.0 * hours).max(0.0)),
+            cpu_hours_reserved: cpus.map(|cpus| cpus as f64 * hours),
+            memory_gb_hours_reserved: memory_gb.map(|memory| memory * hours),
+            gpu_hours_reserved: gpus.map(|gpus| gpus as f64 * hours),
+        }
+    }
+}
+
+/// Whether a state is one that a job does not leave. A state that is not known counts as one
+/// that it may leave, so that it is asked for again.
+pub fn is_final_state(state: &str) -> bool {
+    // The final states of the sacct manual page, and HTCondor's ends of an execution.
+    const FINAL: [&str; 16] = [
+        "BOOT_FAIL",
+        "CANCELLED",
+        "COMPLETED",
+        "DEADLINE",
+        "FAILED",
+        "LAUNCH_FAILED",
+        "NODE_FAIL",
+        "OUT_OF_MEMORY",
+        "PREEMPTED",
+        "RECONFIG_FAIL",
+        "REQUEUED",
+        "REVOKED",
+        "TIMEOUT",
+        "EVICTED",
+        "REMOVED",
+        "RESIZED",
+    ];
+    FINAL.contains(&state)
+}
+
+fn both(used: Option<f64>, held: Option<f64>) -> Option<(f64, f64)> {
+    used.zip(held)
+}
+
+fn share_percent((used, held): (f64, f64)) -> Option<f64> {
+    (held > 0.0).then(|| (100.0 * used / held).min(100.0))
+}

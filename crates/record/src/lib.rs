@@ -1,0 +1,133 @@
+//! What was observed: the tables of the lake, one file a table, one line a column.
+//!
+//! Words only. A record knows its Arrow schema and how to become a batch and come back;
+//! it knows no file, no scheduler and no SQL.
+
+mod cell;
+#[macro_use]
+mod macros;
+
+mod collection;
+mod gpu_sample;
+mod gpu_span;
+mod job;
+mod node_span;
+mod queue_span;
+mod reject;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{DataType, Schema};
+use jiff::Timestamp;
+
+pub use cell::Cell;
+pub use collection::Collection;
+pub use gpu_sample::GpuSample;
+pub use gpu_span::GpuSpan;
+pub use job::{Job, Usage, is_final_state};
+pub use node_span::NodeSpan;
+pub use queue_span::QueueSpan;
+pub use reject::Reject;
+
+/// Every table, in the order in which documents and `status` list them.
+pub static TABLES: [&Table; 7] = [
+    &Job::TABLE,
+    &GpuSpan::TABLE,
+    &GpuSample::TABLE,
+    &NodeSpan::TABLE,
+    &QueueSpan::TABLE,
+    &Collection::TABLE,
+    &Reject::TABLE,
+];
+
+/// A row of a table.
+///
+/// The cluster is a field of every record but a column of no file: the file's path says it
+/// (`cluster=…`), and a reader that takes columns from paths would otherwise meet it twice.
+pub trait Record: Sized + Clone + PartialEq + Send + Sync + 'static {
+    const TABLE: Table;
+
+    fn cluster(&self) -> &str;
+
+    /// The moment whose UTC date is the row's partition.
+    fn moment(&self) -> Timestamp;
+
+    /// The rows as Arrow columns, in the order of [`Table::columns`].
+    fn to_batch(rows: &[Self]) -> RecordBatch;
+
+    /// The rows of a batch, found by column name: a column that the file lacks is unknown, one
+    /// that this version does not know is passed over.
+    fn from_batch(cluster: &str, batch: &RecordBatch) -> Result<Vec<Self>, String>;
+
+    /// Orders rows by key; equal means the same thing observed twice.
+    fn compare_key(&self, other: &Self) -> std::cmp::Ordering;
+
+    /// Orders rows as they lie in a file, so that row-group statistics prune.
+    fn compare_place(&self, other: &Self) -> std::cmp::Ordering;
+}
+
+/// A record that holds over a time, made of repeated observations of one thing.
+pub trait Span: Record {
+    fn start_time(&self) -> Timestamp;
+    fn end_time(&self) -> Timestamp;
+    fn set_start_time(&mut self, time: Timestamp);
+    fn set_end_time(&mut self, time: Timestamp);
+    fn last_seen_time(&self) -> Timestamp;
+
+    /// Counts one more observation, made at `time`.
+    fn see_again(&mut self, time: Timestamp);
+
+    /// What the span is of: two spans of one entity never overlap.
+    fn entity(&self) -> &str;
+
+    /// Whether `other` says the same of the entity, times apart.
+    fn same_state(&self, other: &Self) -> bool;
+}
+
+/// What a table is: its name, its meaning, its columns.
+#[derive(Debug)]
+pub struct Table {
+    pub name: &'static str,
+    pub meaning: &'static str,
+    /// Beside the cluster, which is always part of the key.
+    pub key: &'static [&'static str],
+    pub sort: &'static [&'static str],
+    /// The column whose UTC date is the partition.
+    pub moment: &'static str,
+    pub columns: &'static [Column],
+}
+
+/// One column of a table.
+#[derive(Debug)]
+pub struct Column {
+    pub name: &'static str,
+    pub data_type: fn() -> DataType,
+    pub nullable: bool,
+    /// Blank for a name, a word or a count.
+    pub unit: &'static str,
+    pub meaning: &'static str,
+}
+
+impl Table {
+    /// The schema of the table's files: every column, without those that the path carries.
+    pub fn schema(&self) -> Schema {
+        Schema::new(
+            self.columns
+                .iter()
+                .map(|column| {
+                    arrow::datatypes::Field::new(column.name, (column.data_type)(), column.nullable)
+                })
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    /// The columns that hold moments: the lake keeps their range for each file.
+    pub fn time_columns(&self) -> impl Iterator<Item = &'static str> {
+        self.columns
+            .iter()
+            .filter(|column| matches!((column.data_type)(), DataType::Timestamp(..)))
+            .map(|column| column.name)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! The `record!` macro: one line a column gives the field, the Arrow field, both conversions
+//! and the documentation.
+
+macro_rules! record {
+    (
+        $meaning:literal
+        pub struct $name:ident in $table:literal key [$($key:ident),*] sort [$($sort:ident),*] moment $moment:ident {
+            $($field:ident: $type:ty, $unit:literal, $doc:literal;)*
+        }
+    ) => {
+        #[doc = $meaning]
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            /// The cluster that it was observed on.
+            pub cluster: String,
+            $(#[doc = $doc] pub $field: $type,)*
+        }
+
+        impl $crate::Record for $name {
+            const TABLE: $crate::Table = $crate::Table {
+                name: $table,
+                meaning: $meaning,
+                key: &[$(stringify!($key)),*],
+                sort: &[$(stringify!($sort)),*],
+                moment: stringify!($moment),
+                columns: &[$($crate::Column {
+                    name: stringify!($field),
+                    data_type: <$type as $crate::Cell>::data_type,
+                    nullable: <$type as $crate::Cell>::NULLABLE,
+                    unit: $unit,
+                    meaning: $doc,
+                }),*],
+            };
+
+            fn cluster(&self) -> &str {
+                &self.cluster
+            }
+
+            fn moment(&self) -> jiff::Timestamp {
+                self.$moment
+            }
+
+            fn to_batch(rows: &[Self]) -> arrow::array::RecordBatch {
+                let columns = vec![$(<$type as $crate::Cell>::array(rows.iter().map(|row| &row.$field))),*];
+                arrow::array::RecordBatch::try_new(std::sync::Arc::new(Self::TABLE.schema()), columns)
+                    .expect("the columns are made from the schema's own fields")
+            }
+
+            fn from_batch(cluster: &str, batch: &arrow::array::RecordBatch) -> Result<Vec<Self>, String> {
+                let rows = batch.num_rows();
+                $(
+                    let mut $field = <$type as $crate::Cell>::read(batch.column_by_name(stringify!($field)), rows)
+                        .map_err(|error| format!("column {}: {error}", stringify!($field)))?
+                        .into_iter();
+                )*
+                Ok((0..rows)
+                    .map(|_| $name {
+                        cluster: cluster.to_owned(),
+                        $($field: $field.next().expect("a column has a cell for each row"),)*
+                    })
+                    .collect())
+            }
+
+            fn compare_key(&self, other: &Self) -> std::cmp::Ordering {
+                std::cmp::Ordering::Equal $(.then_with(|| self.$key.cmp(&other.$key)))*
+            }
+
+            fn compare_place(&self, other: &Self) -> std::cmp::Ordering {
+                std::cmp::Ordering::Equal $(.then_with(|| self.$sort.cmp(&other.$sort)))*
+                    .then_with(|| self.compare_key(other))
+            }
+        }
+    };
+}
+
+/// Makes a record with `start_time`, `end_time`, `last_seen_time` and `samples` a [`Span`](crate::Span).
+macro_rules! span {
+    ($name:ident, entity $entity:ident, state [$($state:ident),*]) => {
+        impl $crate::Span for $name {
+            fn start_time(&self) -> jiff::Timestamp {
+                self.start_time
+            }
+
+            fn end_time(&self) -> jiff::Timestamp {
+                self.end_time
+            }
+
+            fn set_start_time(&mut self, time: jiff::Timestamp) {
+                self.start_time = time;
+            }
+
+            fn set_end_time(&mut self, time: jiff::Timestamp) {
+                self.end_time = time;
+            }
+
+            fn last_seen_time(&self) -> jiff::Timestamp {
+                self.last_seen_time
+            }
+
+            fn see_again(&mut self, time: jiff::Timestamp) {
+                self.last_seen_time = time;
+                self.samples += 1;
+            }
+
+            fn entity(&self) -> &str {
+                &self.$entity
+            }
+
+            fn same_state(&self, other: &Self) -> bool {
+                true $(&& self.$state == other.$state)*
+            }
+        }
+    };
+}

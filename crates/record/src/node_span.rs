@@ -1,0 +1,30 @@
+//! One node in one unchanging state.
+
+use jiff::Timestamp;
+
+record! {
+    "One node in one unchanging state, with its reason and who gave it."
+    pub struct NodeSpan in "node_span" key [node, start_time] sort [node, start_time] moment start_time {
+        node: String, "", "The node.";
+        start_time: Timestamp, "UTC", "When the state was first seen, or midnight.";
+        end_time: Timestamp, "UTC", "Until when it holds, or midnight; not included.";
+        last_seen_time: Timestamp, "UTC", "When it was last observed.";
+        samples: i64, "", "Observations that it rests on.";
+        state: String, "", "The scheduler's words for it, joined by `+`.";
+        reason: Option<String>, "", "Why it is not in service.";
+        reason_user: Option<String>, "", "Who gave the reason.";
+        partitions: Option<String>, "", "The partitions that it is in.";
+        cpus: Option<i64>, "", "CPUs that it has.";
+        alloc_cpus: Option<i64>, "", "CPUs that jobs hold.";
+        memory_mb: Option<f64>, "MiB", "Memory that it has.";
+        alloc_memory_mb: Option<f64>, "MiB", "Memory that jobs hold.";
+        gpus: Option<i64>, "", "GPUs that it has.";
+        alloc_gpus: Option<i64>, "", "GPUs that jobs hold.";
+        gpu_types: Option<String>, "", "GPUs that it has by model, such as `a100=4`.";
+    }
+}
+
+span!(NodeSpan, entity node, state [
+    state, reason, reason_user, partitions, cpus, alloc_cpus, memory_mb, alloc_memory_mb, gpus,
+    alloc_gpus, gpu_types
+]);

@@ -1,0 +1,14 @@
+//! Input that could not be read.
+
+use jiff::Timestamp;
+
+record! {
+    "Input that could not be read, kept rather than guessed at."
+    pub struct Reject in "reject" key [source, time, position, reason] sort [source, time, position] moment time {
+        source: String, "", "The command that printed it.";
+        time: Timestamp, "UTC", "When the command was asked.";
+        position: i64, "", "Where in the output: the line, or the number of the ad.";
+        reason: String, "", "Why it could not be read.";
+        text: String, "", "The input, at most 4 KiB of it.";
+    }
+}

@@ -1,0 +1,31 @@
+//! How much of a period was observed, and how fresh that is.
+
+use jiff::Timestamp;
+
+/// What the lake holds of the time and the clusters that a question is about.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Coverage {
+    /// One entry a cluster, by name.
+    pub clusters: Vec<ClusterCoverage>,
+    /// Files that could not be read, and so are missing from the answer.
+    pub skipped: Vec<SkippedFile>,
+}
+
+/// One cluster's part of a period.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClusterCoverage {
+    pub cluster: String,
+    /// Days of the period, in UTC, that a collection of this cluster asked about.
+    pub days_collected: i64,
+    /// Days that the period touches.
+    pub days: i64,
+    /// When its scheduler was last asked; unknown if it never was.
+    pub fresh_time: Option<Timestamp>,
+}
+
+/// A file that could not be read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SkippedFile {
+    pub path: String,
+    pub reason: String,
+}

@@ -1,0 +1,24 @@
+//! The time that a question is about.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// A half-open interval of time, and the zone in which people read it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Period {
+    pub start: Timestamp,
+    /// Not included.
+    pub end: Timestamp,
+    pub zone: TimeZone,
+}
+
+impl Period {
+    pub fn seconds(&self) -> i64 {
+        self.end.as_second() - self.start.as_second()
+    }
+
+    /// The zone's name, such as `America/Chicago`.
+    pub fn zone_name(&self) -> &str {
+        self.zone.iana_name().unwrap_or("UTC")
+    }
+}

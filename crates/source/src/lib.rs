@@ -1,0 +1,11 @@
+//! Reads what schedulers print: a machine runs a command, a parser turns its text into records.
+
+pub mod htcondor;
+pub mod machine;
+mod notation;
+mod parsed;
+pub mod simulated;
+pub mod slurm;
+
+pub use machine::{Command, Failure, Live, Machine};
+pub use parsed::{Parsed, Parser, Rejected, parse};
