@@ -1,1 +1,192 @@
-//! placeholder
+//! Records in, Parquet files out, and back: a folder that any other program can read too.
+//!
+//! A commit replaces one file, so a plain glob over `processed/<table>` is right at any
+//! moment. What was there stays until what replaces it is whole and on the disk.
+
+mod archive;
+mod lock;
+mod merge;
+mod observe;
+mod parquet_file;
+mod path;
+mod tracker;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use futures::TryStreamExt;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use object_store::local::LocalFileSystem;
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+use record::{Record, TABLES, Table};
+
+pub use archive::Archive;
+pub use observe::Snapshot;
+pub use parquet_file::TimeRange;
+pub use tracker::{DayFacts, FileFacts, Tracker};
+pub use write::{Change, Writer};
+
+/// A lake: the folder, and the store through which its files are read.
+#[derive(Clone)]
+pub struct Lake {
+    root: PathBuf,
+    store: Arc<dyn ObjectStore>,
+    step: Option<Step>,
+}
+
+/// Called before each step that changes the disk, with the step's name: a test stops there.
+type Step = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// One file of a table.
+#[derive(Clone, Debug)]
+pub struct LakeFile {
+    pub meta: ObjectMeta,
+    pub table: &'static str,
+    pub cluster: String,
+    pub date: Date,
+    /// What the tracker knows of it; nothing if the file changed since.
+    pub facts: Option<FileFacts>,
+}
+
+impl Lake {
+    /// Opens a lake that is there.
+    pub fn open(root: &Path) -> Result<Lake> {
+        if !root.is_dir() {
+            bail!(
+                "there is no data at {}; `plimsoll collect` makes it, `plimsoll demo` shows an example",
+                root.display()
+            );
+        }
+        // Asked for now, so that one message says it and not each later step.
+        std::fs::read_dir(root).with_context(|| format!("cannot read {}", root.display()))?;
+        let root = root
+            .canonicalize()
+            .with_context(|| format!("cannot find the way to {}", root.display()))?;
+        let store = LocalFileSystem::new_with_prefix(&root)
+            .with_context(|| format!("cannot read {}", root.display()))?;
+        Ok(Lake { root, store: Arc::new(store), step: None })
+    }
+
+    /// Opens a lake, making the folder if there is none.
+    pub fn create(root: &Path) -> Result<Lake> {
+        std::fs::create_dir_all(root)
+            .with_context(|| format!("cannot make the folder {}", root.display()))?;
+        Lake::open(root)
+    }
+
+    /// The same lake, which tells `step` before it changes the disk.
+    pub fn with_step(mut self, step: impl Fn(&str) + Send + Sync + 'static) -> Lake {
+        self.step = Some(Arc::new(step));
+        self
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// What reads the files; paths in it begin below [`root`](Lake::root).
+    pub fn store(&self) -> Arc<dyn ObjectStore> {
+        self.store.clone()
+    }
+
+    /// The only one that may change a cluster's files, until it is dropped.
+    pub async fn writer(&self, cluster: &str) -> Result<Writer> {
+        Writer::open(self.clone(), cluster).await
+    }
+
+    /// The clusters that the lake has files of, by name.
+    pub async fn clusters(&self) -> Result<Vec<String>> {
+        let mut clusters = std::collections::BTreeSet::new();
+        for table in TABLES {
+            let folder = path::table_folder(table.name);
+            let listed = self
+                .store
+                .list_with_delimiter(Some(&folder))
+                .await
+                .with_context(|| format!("cannot list {folder}"))?;
+            clusters.extend(listed.common_prefixes.iter().filter_map(path::cluster_of_folder));
+        }
+        Ok(clusters.into_iter().collect())
+    }
+
+    /// The files of a table, by cluster and date, each with what its tracker knows of it.
+    pub async fn files(&self, table: &Table) -> Result<Vec<LakeFile>> {
+        let mut files = Vec::new();
+        let folder = path::table_folder(table.name);
+        let mut listed = self.store.list(Some(&folder));
+        while let Some(meta) =
+            listed.try_next().await.with_context(|| format!("cannot list {folder}"))?
+        {
+            if let Some(file) = path::parse(&meta.location) {
+                files.push(LakeFile {
+                    table: table.name,
+                    cluster: file.cluster,
+                    date: file.date,
+                    meta,
+                    facts: None,
+                });
+            }
+        }
+        files.sort_by(|one, other| one.meta.location.cmp(&other.meta.location));
+        let mut tracker: Option<(String, Tracker)> = None;
+        for file in &mut files {
+            if tracker.as_ref().is_none_or(|(cluster, _)| *cluster != file.cluster) {
+                tracker = Some((file.cluster.clone(), self.tracker(&file.cluster).await?));
+            }
+            let (_, tracker) = tracker.as_ref().expect("it was set just above");
+            file.facts = tracker.facts(&file.meta).cloned();
+        }
+        Ok(files)
+    }
+
+    /// The tracker of a cluster as it was last written; empty if it cannot be read, for all in
+    /// it can be had from the files.
+    pub async fn tracker(&self, cluster: &str) -> Result<Tracker> {
+        Tracker::load(self, cluster).await
+    }
+
+    /// The records of one file.
+    pub async fn read<R: Record>(
+        &self,
+        cluster: &str,
+        path: &object_store::path::Path,
+    ) -> Result<Vec<R>> {
+        let bytes = self.bytes(path).await?.with_context(|| format!("{path} is gone"))?;
+        parquet_file::decode(cluster, bytes)
+            .with_context(|| format!("cannot read {}", self.shown(path)))
+    }
+
+    /// The bytes of a file; nothing if there is none.
+    async fn bytes(&self, path: &object_store::path::Path) -> Result<Option<bytes::Bytes>> {
+        match self.store.get(path).await {
+            Ok(found) => Ok(Some(
+                found.bytes().await.with_context(|| format!("cannot read {}", self.shown(path)))?,
+            )),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", self.shown(path))),
+        }
+    }
+
+    /// A path as people find the file.
+    pub fn shown(&self, path: &object_store::path::Path) -> String {
+        self.root.join(path.as_ref()).display().to_string()
+    }
+
+    fn step(&self, name: &str) {
+        if let Some(step) = &self.step {
+            step(name);
+        }
+    }
+}
+
+/// When a file was last changed.
+fn modified(meta: &ObjectMeta) -> Timestamp {
+    Timestamp::from_microsecond(meta.last_modified.timestamp_micros())
+        .expect("a file's time lies within the years that a timestamp can say")
+}
+
+#[cfg(test)]
+mod tests;

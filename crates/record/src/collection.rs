@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 record! {
     "One run of a source: when, how long, how many, did it work."
-    pub struct Collection in "collection" key [source, start_time, window_start] sort [source, start_time, window_start] moment start_time {
+    pub struct Collection in "collection" key [source, start_time, window_start] sort [source, start_time, window_start] moment start_time observed start_time {
         source: String, "", "The command that was asked.";
         start_time: Timestamp, "UTC", "When it was asked.";
         window_start: Option<Timestamp>, "UTC", "The beginning of the time that was asked about.";

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 record! {
     "One GPU at one observation, until its day is compacted into spans."
-    pub struct GpuSample in "gpu_sample" key [machine, gpu_id, time] sort [machine, gpu_id, time] moment time {
+    pub struct GpuSample in "gpu_sample" key [machine, gpu_id, time] sort [machine, gpu_id, time] moment time observed time {
         machine: String, "", "The machine that holds the GPU.";
         gpu_id: String, "", "The GPU, in one spelling.";
         time: Timestamp, "UTC", "When it was observed.";

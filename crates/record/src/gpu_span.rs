@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 record! {
     "One GPU in one unchanging state. Its primary and its backfill side are kept apart, since one GPU is offered by both at once."
-    pub struct GpuSpan in "gpu_span" key [machine, gpu_id, start_time] sort [machine, gpu_id, start_time] moment start_time {
+    pub struct GpuSpan in "gpu_span" key [machine, gpu_id, start_time] sort [machine, gpu_id, start_time] moment start_time observed start_time {
         machine: String, "", "The machine that holds the GPU.";
         gpu_id: String, "", "The GPU, in one spelling.";
         start_time: Timestamp, "UTC", "When the state was first seen, or midnight.";

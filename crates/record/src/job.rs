@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 record! {
     "One attempt of a job: a requeue, a preemption or an eviction ends one and begins another."
-    pub struct Job in "job" key [job_id, submit_time, attempt] sort [user, submit_time] moment submit_time {
+    pub struct Job in "job" key [job_id, submit_time, attempt] sort [user, submit_time] moment submit_time observed observed_time {
         job_id: String, "", "The job, as its scheduler names it; an array's task is `16_5`, a part of a heterogeneous job `24+1`.";
         submit_time: Timestamp, "UTC", "When this attempt entered the queue.";
         attempt: i64, "", "Which of the job's rows with this submit time it is, from 0; HTCondor counts its executions.";

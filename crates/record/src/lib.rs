@@ -15,6 +15,9 @@ mod node_span;
 mod queue_span;
 mod reject;
 
+use std::fmt::Debug;
+use std::hash::Hasher;
+
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Schema};
 use jiff::Timestamp;
@@ -43,7 +46,7 @@ pub static TABLES: [&Table; 7] = [
 ///
 /// The cluster is a field of every record but a column of no file: the file's path says it
 /// (`cluster=…`), and a reader that takes columns from paths would otherwise meet it twice.
-pub trait Record: Sized + Clone + PartialEq + Send + Sync + 'static {
+pub trait Record: Sized + Clone + PartialEq + Debug + Send + Sync + 'static {
     const TABLE: Table;
 
     fn cluster(&self) -> &str;
@@ -51,8 +54,11 @@ pub trait Record: Sized + Clone + PartialEq + Send + Sync + 'static {
     /// The moment whose UTC date is the row's partition.
     fn moment(&self) -> Timestamp;
 
+    /// When its source was asked: of two rows with one key the later one counts.
+    fn observed_time(&self) -> Timestamp;
+
     /// The rows as Arrow columns, in the order of [`Table::columns`].
-    fn to_batch(rows: &[Self]) -> RecordBatch;
+    fn to_batch(rows: &[&Self]) -> RecordBatch;
 
     /// The rows of a batch, found by column name: a column that the file lacks is unknown, one
     /// that this version does not know is passed over.
@@ -60,6 +66,12 @@ pub trait Record: Sized + Clone + PartialEq + Send + Sync + 'static {
 
     /// Orders rows by key; equal means the same thing observed twice.
     fn compare_key(&self, other: &Self) -> std::cmp::Ordering;
+
+    /// Hashes what [`compare_key`](Record::compare_key) compares.
+    fn hash_key(&self, hasher: &mut impl Hasher);
+
+    /// Whether `other` says the same, whenever either was observed.
+    fn says_the_same(&self, other: &Self) -> bool;
 
     /// Orders rows as they lie in a file, so that row-group statistics prune.
     fn compare_place(&self, other: &Self) -> std::cmp::Ordering;
@@ -75,6 +87,9 @@ pub trait Span: Record {
 
     /// Counts one more observation, made at `time`.
     fn see_again(&mut self, time: Timestamp);
+
+    /// Makes it the part of a span that goes on after midnight: nothing was observed in it yet.
+    fn carry_over(&mut self);
 
     /// What the span is of: two spans of one entity never overlap.
     fn entity(&self) -> &str;

@@ -4,7 +4,7 @@
 macro_rules! record {
     (
         $meaning:literal
-        pub struct $name:ident in $table:literal key [$($key:ident),*] sort [$($sort:ident),*] moment $moment:ident {
+        pub struct $name:ident in $table:literal key [$($key:ident),*] sort [$($sort:ident),*] moment $moment:ident observed $observed:ident {
             $($field:ident: $type:ty, $unit:literal, $doc:literal;)*
         }
     ) => {
@@ -40,7 +40,11 @@ macro_rules! record {
                 self.$moment
             }
 
-            fn to_batch(rows: &[Self]) -> arrow::array::RecordBatch {
+            fn observed_time(&self) -> jiff::Timestamp {
+                self.$observed
+            }
+
+            fn to_batch(rows: &[&Self]) -> arrow::array::RecordBatch {
                 let columns = vec![$(<$type as $crate::Cell>::array(rows.iter().map(|row| &row.$field))),*];
                 arrow::array::RecordBatch::try_new(std::sync::Arc::new(Self::TABLE.schema()), columns)
                     .expect("the columns are made from the schema's own fields")
@@ -63,6 +67,15 @@ macro_rules! record {
 
             fn compare_key(&self, other: &Self) -> std::cmp::Ordering {
                 std::cmp::Ordering::Equal $(.then_with(|| self.$key.cmp(&other.$key)))*
+            }
+
+            fn hash_key(&self, hasher: &mut impl std::hash::Hasher) {
+                use std::hash::Hash;
+                $(self.$key.hash(hasher);)*
+            }
+
+            fn says_the_same(&self, other: &Self) -> bool {
+                true $(&& (stringify!($field) == stringify!($observed) || self.$field == other.$field))*
             }
 
             fn compare_place(&self, other: &Self) -> std::cmp::Ordering {
@@ -100,6 +113,10 @@ macro_rules! span {
             fn see_again(&mut self, time: jiff::Timestamp) {
                 self.last_seen_time = time;
                 self.samples += 1;
+            }
+
+            fn carry_over(&mut self) {
+                self.samples = 0;
             }
 
             fn entity(&self) -> &str {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 record! {
     "One node in one unchanging state, with its reason and who gave it."
-    pub struct NodeSpan in "node_span" key [node, start_time] sort [node, start_time] moment start_time {
+    pub struct NodeSpan in "node_span" key [node, start_time] sort [node, start_time] moment start_time observed last_seen_time {
         node: String, "", "The node.";
         start_time: Timestamp, "UTC", "When the state was first seen, or midnight.";
         end_time: Timestamp, "UTC", "Until when it holds, or midnight; not included.";

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 record! {
     "One waiting job with one reason."
-    pub struct QueueSpan in "queue_span" key [job_id, start_time] sort [user, start_time, job_id] moment start_time {
+    pub struct QueueSpan in "queue_span" key [job_id, start_time] sort [user, start_time, job_id] moment start_time observed last_seen_time {
         job_id: String, "", "The job, as its scheduler names it.";
         start_time: Timestamp, "UTC", "When it was first seen to wait for this reason, or midnight.";
         end_time: Timestamp, "UTC", "Until when it holds, or midnight; not included.";

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 record! {
     "Input that could not be read, kept rather than guessed at."
-    pub struct Reject in "reject" key [source, time, position, reason] sort [source, time, position] moment time {
+    pub struct Reject in "reject" key [source, time, position, reason] sort [source, time, position] moment time observed time {
         source: String, "", "The command that printed it.";
         time: Timestamp, "UTC", "When the command was asked.";
         position: i64, "", "Where in the output: the line, or the number of the ad.";

@@ -18,13 +18,13 @@ fn reject() -> Reject {
 #[test]
 fn rows_come_back_from_their_batch() {
     let rows = vec![reject(), Reject { position: 8, ..reject() }];
-    let batch = Reject::to_batch(&rows);
+    let batch = Reject::to_batch(&rows.iter().collect::<Vec<_>>());
     assert_eq!(Reject::from_batch("maple", &batch), Ok(rows));
 }
 
 #[test]
 fn a_column_that_an_old_file_lacks_is_unknown_and_one_from_the_future_is_passed_over() {
-    let full = NodeSpan::to_batch(&[NodeSpan {
+    let full = NodeSpan::to_batch(&[&NodeSpan {
         cluster: "maple".into(),
         node: "gpu01".into(),
         start_time: "2026-01-02T00:00:00Z".parse().unwrap(),

@@ -1,1 +1,35 @@
-//! placeholder
+//! A report becomes bytes: for a person to read, or for a program.
+//!
+//! No number is computed here. For people, [`report::Unit`] writes each value; for programs,
+//! values go out as they are.
+
+mod ending;
+mod format;
+mod raw;
+mod theme;
+mod visible;
+
+use std::path::Path;
+
+use report::Report;
+
+pub use format::{FORMATS, Format, Look, fragment, style};
+
+/// The report in a format.
+pub fn render(report: &Report, format: &dyn Format, look: &Look) -> Vec<u8> {
+    format.render(report, look)
+}
+
+/// The format that `--format` names.
+pub fn by_name(name: &str) -> Option<&'static dyn Format> {
+    FORMATS.into_iter().find(|format| format.name() == name)
+}
+
+/// The format that a file's name asks for, such as HTML for `usage.html`.
+pub fn by_extension(path: &Path) -> Option<&'static dyn Format> {
+    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+    FORMATS.into_iter().find(|format| format.extensions().contains(&extension.as_str()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! One collector a cluster. The system itself frees the lock of a process that dies.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+/// Holds a cluster's lock until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    pub(crate) fn take(root: &Path, cluster: &str) -> Result<Lock> {
+        let folder = root.join("lock");
+        let path = folder.join(format!("{cluster}.lock"));
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .with_context(|| format!("cannot open {}", path.display()))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                // Who holds it is good to know, no more.
+                let _ = file.read_to_string(&mut holder);
+                bail!(
+                    "another collector of cluster {cluster:?} is running (process {}); wait for it or stop it",
+                    if holder.is_empty() { "unknown" } else { holder.trim() }
+                );
+            }
+            Err(TryLockError::Error(error)) => {
+                return Err(error).with_context(|| format!("cannot lock {}", path.display()));
+            }
+        }
+        let note = || -> std::io::Result<()> {
+            file.set_len(0)?;
+            file.rewind()?;
+            writeln!(file, "{}", std::process::id())
+        };
+        let mut note = note;
+        note().with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Lock { _file: file })
+    }
+}

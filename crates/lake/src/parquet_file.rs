@@ -1,0 +1,153 @@
+//! Records to the bytes of one Parquet file, and back.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, anyhow, bail};
+use arrow::datatypes::{DataType, TimeUnit};
+use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::statistics::Statistics;
+use parquet::schema::types::ColumnPath;
+use record::{Record, Table};
+use serde::{Deserialize, Serialize};
+
+/// The range of a column of moments in one file, in microseconds since the epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimeRange {
+    /// Unknown if every row's is.
+    pub min: Option<i64>,
+    pub max: Option<i64>,
+    /// Rows whose moment is unknown.
+    pub nulls: u64,
+}
+
+/// What a file's footer says of it.
+pub(crate) struct Footer {
+    pub(crate) rows: u64,
+    pub(crate) times: BTreeMap<String, TimeRange>,
+}
+
+/// The bytes of a file with these rows, in the order given.
+pub(crate) fn encode<R: Record>(rows: &[&R]) -> Result<(Vec<u8>, Footer)> {
+    let table = R::TABLE;
+    let options = ArrowWriterOptions::new()
+        .with_properties(properties(&table))
+        // The Arrow schema follows from the Parquet one; embedded it takes more than many a
+        // small day's rows.
+        .with_skip_arrow_metadata(true);
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new_with_options(&mut bytes, table.schema().into(), options)?;
+    // Batches bound the memory that the columns take beside the rows.
+    for rows in rows.chunks(ROWS_A_BATCH) {
+        writer.write(&R::to_batch(rows))?;
+    }
+    let metadata = writer.close()?;
+    Ok((bytes, footer(&table, &metadata)))
+}
+
+/// The rows of a file.
+pub(crate) fn decode<R: Record>(cluster: &str, bytes: Bytes) -> Result<Vec<R>> {
+    let reader =
+        ParquetRecordBatchReaderBuilder::try_new(bytes)?.with_batch_size(ROWS_A_BATCH).build()?;
+    let mut rows = Vec::new();
+    for batch in reader {
+        rows.extend(R::from_batch(cluster, &batch?).map_err(|error| anyhow!(error))?);
+    }
+    Ok(rows)
+}
+
+/// What the footer in these bytes says, which may be the end of a file alone.
+pub(crate) fn read_footer(table: &Table, bytes: &Bytes) -> Result<Footer> {
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(bytes)?;
+    Ok(footer(table, &metadata))
+}
+
+/// Refuses a file with columns of a newer version: rewriting it would drop them.
+pub(crate) fn check_columns(table: &Table, bytes: &Bytes) -> Result<()> {
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(bytes)?;
+    for column in metadata.file_metadata().schema_descr().columns() {
+        if !table.columns.iter().any(|known| known.name == column.name()) {
+            bail!(
+                "it has a column {:?} that this version does not know; collect with the newer plimsoll that wrote it",
+                column.name()
+            );
+        }
+    }
+    Ok(())
+}
+
+const ROWS_A_BATCH: usize = 16 * 1024;
+
+/// Small enough that a busy day's file has several row groups to skip.
+const ROWS_A_GROUP: usize = 64 * 1024;
+
+fn properties(table: &Table) -> WriterProperties {
+    let level = ZstdLevel::try_new(3).expect("3 is a level of zstd");
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(level))
+        .set_created_by(format!("plimsoll {}", env!("CARGO_PKG_VERSION")))
+        .set_max_row_group_row_count(Some(ROWS_A_GROUP))
+        // Page statistics of every column would outweigh a small day's rows; those of the
+        // columns that rows are sorted by are the ones that prune.
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(false);
+    for name in table.sort {
+        properties = properties
+            .set_column_statistics_enabled(ColumnPath::from(*name), EnabledStatistics::Page);
+    }
+    for column in table.columns {
+        if matches!((column.data_type)(), DataType::Timestamp(TimeUnit::Microsecond, _)) {
+            // Moments hardly repeat, and in whole seconds their upper bytes do: split into
+            // streams of bytes they take half of what a dictionary needs.
+            properties = properties
+                .set_column_dictionary_enabled(ColumnPath::from(column.name), false)
+                .set_column_encoding(ColumnPath::from(column.name), Encoding::BYTE_STREAM_SPLIT);
+        }
+    }
+    properties.build()
+}
+
+fn footer(table: &Table, metadata: &ParquetMetaData) -> Footer {
+    let mut times: BTreeMap<String, TimeRange> =
+        table.time_columns().map(|name| (name.to_owned(), TimeRange::default())).collect();
+    for group in metadata.row_groups() {
+        let mut absent: Vec<&str> = table.time_columns().collect();
+        for column in group.columns() {
+            let name = column.column_descr().name();
+            let Some(range) = times.get_mut(name) else { continue };
+            absent.retain(|absent| *absent != name);
+            match column.statistics() {
+                Some(Statistics::Int64(statistics)) => {
+                    range.nulls += statistics.null_count_opt().unwrap_or(0);
+                    range.min = least(range.min, statistics.min_opt().copied());
+                    range.max = range.max.max(statistics.max_opt().copied());
+                }
+                _ => range.nulls += group.num_rows() as u64,
+            }
+        }
+        for name in absent {
+            times.get_mut(name).expect("it was made from the same columns").nulls +=
+                group.num_rows() as u64;
+        }
+    }
+    Footer { rows: metadata.file_metadata().num_rows() as u64, times }
+}
+
+fn least(one: Option<i64>, other: Option<i64>) -> Option<i64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Reads and checks a file that is about to be rewritten.
+pub(crate) fn decode_to_rewrite<R: Record>(cluster: &str, bytes: Bytes) -> Result<Vec<R>> {
+    check_columns(&R::TABLE, &bytes)
+        .and_then(|()| decode(cluster, bytes))
+        .context("the file is left as it is")
+}

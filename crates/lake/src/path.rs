@@ -1,0 +1,82 @@
+//! Where a file lives, both ways: to a path and from one.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use object_store::path::Path;
+use record::{GpuSample, Record, Table};
+
+/// What a path of a table's file says.
+#[derive(Debug, PartialEq)]
+pub(crate) struct FilePath {
+    pub(crate) cluster: String,
+    pub(crate) date: Date,
+}
+
+/// The day of a moment, in UTC.
+pub(crate) fn date(moment: Timestamp) -> Date {
+    moment.to_zoned(TimeZone::UTC).date()
+}
+
+/// The first moment of a day, in UTC.
+pub(crate) fn midnight(date: Date) -> Timestamp {
+    date.to_zoned(TimeZone::UTC).expect("UTC has every midnight").timestamp()
+}
+
+/// The folder of a table.
+pub(crate) fn table_folder(table: &str) -> Path {
+    Path::from_iter(["processed", table])
+}
+
+/// The file that holds the rows of a moment.
+///
+/// A day has one file, which every commit replaces, so small files do not gather. Samples are
+/// the exception: so many of them come in a day that each cycle rewrites its hour only.
+pub(crate) fn file(table: &Table, cluster: &str, moment: Timestamp) -> Path {
+    let name = if table.name == GpuSample::TABLE.name {
+        format!("{}-{:02}.parquet", table.name, moment.to_zoned(TimeZone::UTC).hour())
+    } else {
+        format!("{}.parquet", table.name)
+    };
+    Path::from_iter([
+        "processed".to_owned(),
+        table.name.to_owned(),
+        format!("cluster={cluster}"),
+        format!("date={}", date(moment)),
+        name,
+    ])
+}
+
+/// Where the output of a command is archived.
+pub(crate) fn raw(source: &str, cluster: &str, date: Date, name: &str) -> Path {
+    Path::from_iter([
+        "raw".to_owned(),
+        source.to_owned(),
+        format!("cluster={cluster}"),
+        format!("date={date}"),
+        format!("{name}.zst"),
+    ])
+}
+
+/// Where a cluster's tracker is kept.
+pub(crate) fn tracker(cluster: &str) -> Path {
+    Path::from_iter(["tracker".to_owned(), format!("{cluster}.json")])
+}
+
+/// Reads back what [`file`] wrote; other files of a folder are nobody's.
+pub(crate) fn parse(path: &Path) -> Option<FilePath> {
+    let parts: Vec<_> = path.parts().collect();
+    let [processed, _table, cluster, date, name] = &parts[..] else { return None };
+    if processed.as_ref() != "processed" || !name.as_ref().ends_with(".parquet") {
+        return None;
+    }
+    Some(FilePath {
+        cluster: cluster.as_ref().strip_prefix("cluster=")?.to_owned(),
+        date: date.as_ref().strip_prefix("date=")?.parse().ok()?,
+    })
+}
+
+/// The cluster of a folder below a table's.
+pub(crate) fn cluster_of_folder(path: &Path) -> Option<String> {
+    Some(path.filename()?.strip_prefix("cluster=")?.to_owned())
+}

@@ -1,0 +1,570 @@
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+use record::{Collection, GpuSample, Job, NodeSpan, Record, TABLES, Usage};
+use tempfile::TempDir;
+
+use crate::merge::merge;
+use crate::observe::Snapshot;
+use crate::*;
+
+fn time(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+/// A job of `ann` on the first of January, ended unless `state` is RUNNING.
+fn job(job_id: &str, submit: &str, observed: &str, state: &str) -> Job {
+    let usage = Usage::of(Some(3600), Some(2), Some(1024.0), Some(0), Some(60.0), Some(10.0));
+    Job {
+        cluster: "maple".into(),
+        job_id: job_id.into(),
+        submit_time: time(submit),
+        attempt: 0,
+        observed_time: time(observed),
+        source: "sacct".into(),
+        array_job_id: None,
+        array_task_id: None,
+        het_job_id: None,
+        het_offset: None,
+        user: Some("ann".into()),
+        unix_group: None,
+        account: Some("physics".into()),
+        job_name: Some("fit".into()),
+        partition: Some("cpu".into()),
+        qos: None,
+        reservation: None,
+        state: state.into(),
+        is_complete: state != "RUNNING",
+        exit_code: Some(0),
+        exit_signal: Some(0),
+        reason: None,
+        end_reason: None,
+        eligible_time: Some(time(submit)),
+        start_time: Some(time(submit)),
+        end_time: (state != "RUNNING").then(|| time(submit) + SignedDuration::from_secs(3600)),
+        time_limit_seconds: Some(7200),
+        elapsed_seconds: Some(3600),
+        suspended_seconds: Some(0),
+        node_list: Some("cpu01".into()),
+        slot: None,
+        gpu_ids: None,
+        alloc_nodes: Some(1),
+        alloc_cpus: Some(2),
+        alloc_mem_mb: Some(1024.0),
+        alloc_gpus: Some(0),
+        gpu_types: None,
+        req_nodes: Some(1),
+        req_cpus: Some(2),
+        req_mem_mb: Some(1024.0),
+        req_gpus: Some(0),
+        max_rss_mb: Some(10.0),
+        total_cpu_seconds: Some(60.0),
+        cpu_efficiency: usage.cpu_efficiency,
+        memory_efficiency: usage.memory_efficiency,
+        cpu_hours_wasted: usage.cpu_hours_wasted,
+        memory_gb_hours_wasted: usage.memory_gb_hours_wasted,
+        cpu_hours_reserved: usage.cpu_hours_reserved,
+        memory_gb_hours_reserved: usage.memory_gb_hours_reserved,
+        gpu_hours_reserved: usage.gpu_hours_reserved,
+        gpu_utilization: None,
+        gpu_memory_max_mb: None,
+        gpu_usage_source: None,
+        energy_joules: None,
+    }
+}
+
+fn collection(start: &str, window_start: &str, window_end: &str) -> Collection {
+    Collection {
+        cluster: "maple".into(),
+        source: "sacct".into(),
+        start_time: time(start),
+        window_start: Some(time(window_start)),
+        window_end: Some(time(window_end)),
+        duration_seconds: 1.0,
+        bytes: 100,
+        records: 1,
+        rejects: 0,
+        changed: 1,
+        error: None,
+    }
+}
+
+fn lake() -> (TempDir, Lake) {
+    let folder = tempfile::tempdir().unwrap();
+    let lake = Lake::create(&folder.path().join("data")).unwrap();
+    (folder, lake)
+}
+
+/// Every row of a table, by cluster, date and place in the file.
+async fn rows<R: Record>(lake: &Lake) -> Vec<R> {
+    let mut rows = Vec::new();
+    for file in lake.files(&R::TABLE).await.unwrap() {
+        rows.extend(lake.read::<R>(&file.cluster, &file.meta.location).await.unwrap());
+    }
+    rows
+}
+
+/// Every file that a reader could find, with its bytes.
+fn disk(root: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.join("processed"), root.join("raw")];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for entry in entries {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !path.file_name().unwrap().to_string_lossy().starts_with('.') {
+                let name = path.strip_prefix(root).unwrap().display().to_string();
+                found.push((name, std::fs::read(&path).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[tokio::test]
+async fn a_row_is_found_under_the_utc_date_of_its_submission() {
+    let (_folder, lake) = lake();
+    let mut writer = lake.writer("maple").await.unwrap();
+    let rows_in = vec![
+        job("2", "2026-01-01T23:59:59Z", "2026-01-03T00:00:00Z", "COMPLETED"),
+        job("3", "2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z", "COMPLETED"),
+    ];
+    let change = writer.upsert(rows_in.clone()).await.unwrap();
+    assert_eq!(change, Change { added: 2, changed: 0 });
+    writer.finish().unwrap();
+
+    let files: Vec<String> = disk(lake.root()).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(
+        files,
+        [
+            "processed/job/cluster=maple/date=2026-01-01/job.parquet",
+            "processed/job/cluster=maple/date=2026-01-02/job.parquet"
+        ]
+    );
+    assert_eq!(rows::<Job>(&lake).await, rows_in);
+}
+
+#[tokio::test]
+async fn what_says_the_same_writes_nothing_and_what_changed_is_replaced() {
+    let (_folder, lake) = lake();
+    let mut writer = lake.writer("maple").await.unwrap();
+    let running = job("1", "2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z", "RUNNING");
+    writer.upsert(vec![running.clone()]).await.unwrap();
+    let before = disk(lake.root());
+
+    let again = Job { observed_time: time("2026-01-01T12:00:00Z"), ..running.clone() };
+    assert_eq!(writer.upsert(vec![again]).await.unwrap(), Change::default());
+    assert_eq!(disk(lake.root()), before);
+
+    let done = job("1", "2026-01-01T10:00:00Z", "2026-01-01T12:00:00Z", "COMPLETED");
+    let change = writer.upsert(vec![done.clone()]).await.unwrap();
+    assert_eq!(change, Change { added: 0, changed: 1 });
+    assert_eq!(rows::<Job>(&lake).await, [done.clone()]);
+
+    // What was printed earlier and comes late does not bring the past back.
+    assert_eq!(writer.upsert(vec![running]).await.unwrap(), Change::default());
+    assert_eq!(rows::<Job>(&lake).await, [done]);
+}
+
+#[tokio::test]
+async fn a_second_collector_of_the_cluster_is_refused_and_of_another_is_not() {
+    let (_folder, lake) = lake();
+    let writer = lake.writer("maple").await.unwrap();
+    let error = lake.writer("maple").await.err().unwrap().to_string();
+    assert_eq!(
+        error,
+        format!(
+            "another collector of cluster \"maple\" is running (process {}); wait for it or stop it",
+            std::process::id()
+        )
+    );
+    lake.writer("birch").await.unwrap();
+    drop(writer);
+    lake.writer("maple").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_tracker_that_was_lost_is_read_from_the_files() {
+    let (_folder, lake) = lake();
+    let mut writer = lake.writer("maple").await.unwrap();
+    writer
+        .upsert(vec![
+            job("1", "2026-01-01T10:00:00Z", "2026-01-03T00:00:00Z", "COMPLETED"),
+            job("2", "2026-01-02T10:00:00Z", "2026-01-03T00:00:00Z", "RUNNING"),
+        ])
+        .await
+        .unwrap();
+    writer
+        .collected(vec![collection(
+            "2026-01-03T00:00:00Z",
+            "2026-01-01T00:00:00Z",
+            "2026-01-03T00:00:00Z",
+        )])
+        .await
+        .unwrap();
+    let tracker = writer.tracker().clone();
+    writer.finish().unwrap();
+    assert_eq!(lake.tracker("maple").await.unwrap(), tracker);
+    let day_one = &tracker.files["processed/job/cluster=maple/date=2026-01-01/job.parquet"];
+    assert_eq!(day_one.rows, 1);
+    // One job, submitted at 10:00 and ended an hour later.
+    assert_eq!(day_one.times["end_time"].max, Some(time("2026-01-01T11:00:00Z").as_microsecond()));
+    // The job of the second is not over, so only the first can no longer change.
+    assert!(tracker.is_complete("2026-01-01".parse().unwrap()));
+    assert!(!tracker.is_complete("2026-01-02".parse().unwrap()));
+    assert!(!tracker.is_complete("2025-12-31".parse().unwrap()));
+
+    std::fs::remove_dir_all(lake.root().join("tracker")).unwrap();
+    assert_eq!(lake.tracker("maple").await.unwrap(), Tracker::default());
+    assert_eq!(*lake.writer("maple").await.unwrap().tracker(), tracker);
+}
+
+#[tokio::test]
+async fn a_day_that_is_not_over_is_not_complete_however_final_its_jobs_are() {
+    let (_folder, lake) = lake();
+    let mut writer = lake.writer("maple").await.unwrap();
+    writer
+        .upsert(vec![job("1", "2026-01-01T10:00:00Z", "2026-01-01T18:00:00Z", "COMPLETED")])
+        .await
+        .unwrap();
+    let today = "2026-01-01".parse().unwrap();
+    let until_now = ("2026-01-01T18:00:00Z", "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z");
+    writer.collected(vec![collection(until_now.0, until_now.1, until_now.2)]).await.unwrap();
+    assert_eq!(writer.tracker().days[&today].collected_time, time("2026-01-01T18:00:00Z"));
+    assert!(!writer.tracker().is_complete(today));
+}
+
+#[tokio::test]
+async fn a_truncated_file_is_named_and_left_as_it_is() {
+    let (_folder, lake) = lake();
+    let mut writer = lake.writer("maple").await.unwrap();
+    let rows = vec![job("1", "2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z", "COMPLETED")];
+    writer.upsert(rows.clone()).await.unwrap();
+    let path = lake.root().join("processed/job/cluster=maple/date=2026-01-01/job.parquet");
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+
+    let error = format!("{:#}", writer.upsert(rows).await.unwrap_err());
+    let start = format!("cannot merge into {}; move it away", path.display());
+    assert!(error.starts_with(&start), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap().len(), whole.len() / 2);
+}
+
+#[tokio::test]
+async fn a_file_of_a_newer_version_is_read_but_not_rewritten() {
+    use arrow::array::{ArrayRef, RecordBatch, StringArray};
+    let (_folder, lake) = lake();
+    let old = job("1", "2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z", "COMPLETED");
+    let batch = Job::to_batch(&[&old]);
+    let schema = batch.schema();
+    let mut columns: Vec<(&str, ArrayRef)> = schema
+        .fields()
+        .iter()
+        .zip(batch.columns())
+        .map(|(field, column)| (field.name().as_str(), column.clone()))
+        .collect();
+    columns.push(("carbon", Arc::new(StringArray::from(vec!["little"]))));
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let path = lake.root().join("processed/job/cluster=maple/date=2026-01-01/job.parquet");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let file = std::fs::File::create(&path).unwrap();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+
+    assert_eq!(rows::<Job>(&lake).await, [old.clone()]);
+    let mut writer = lake.writer("maple").await.unwrap();
+    let error = format!("{:#}", writer.upsert(vec![old]).await.unwrap_err());
+    assert!(error.contains("a column \"carbon\" that this version does not know"), "{error}");
+}
+
+#[tokio::test]
+async fn samples_of_a_day_lie_in_a_file_an_hour_however_many_cycles_there_were() {
+    let (_folder, lake) = lake();
+    let mut writer = lake.writer("maple").await.unwrap();
+    for cycle in 0..36 {
+        let moment = time("2026-01-01T00:00:00Z") + SignedDuration::from_mins(5 * cycle);
+        let change = writer
+            .upsert(vec![GpuSample {
+                cluster: "maple".into(),
+                machine: "gpu01".into(),
+                gpu_id: "GPU-1".into(),
+                time: moment,
+                device_name: None,
+                device_memory_mb: None,
+                capability: None,
+                primary_slot: None,
+                primary_state: Some("Unclaimed".into()),
+                primary_user: None,
+                primary_job_id: None,
+                prevent_reason: None,
+                prioritized_projects: None,
+                interactive: None,
+                backfill_slot: None,
+                backfill_state: None,
+                backfill_user: None,
+                backfill_job_id: None,
+                use_ratio: None,
+            }])
+            .await
+            .unwrap();
+        assert_eq!(change, Change { added: 1, changed: 0 });
+    }
+    assert_eq!(disk(lake.root()).len(), 3);
+    assert_eq!(rows::<GpuSample>(&lake).await.len(), 36);
+}
+
+/// What a look at `gpu01` sees, holding for ten minutes.
+fn look(at: &str, state: Option<&str>) -> Snapshot<NodeSpan> {
+    let time = time(at);
+    let rows = state.map(|state| NodeSpan {
+        cluster: "maple".into(),
+        node: "gpu01".into(),
+        start_time: time,
+        end_time: time + SignedDuration::from_mins(10),
+        last_seen_time: time,
+        samples: 1,
+        state: state.into(),
+        reason: None,
+        reason_user: None,
+        partitions: None,
+        cpus: None,
+        alloc_cpus: None,
+        memory_mb: None,
+        alloc_memory_mb: None,
+        gpus: None,
+        alloc_gpus: None,
+        gpu_types: None,
+    });
+    Snapshot { time, rows: rows.into_iter().collect() }
+}
+
+/// Lays looks (`day` and time, then the state or `gone`) over an empty lake, once all together
+/// and once one by one, and compares the spans.
+async fn check_spans(looks: &[(&str, &str)], expected: &[&str]) {
+    let snapshots: Vec<Snapshot<NodeSpan>> =
+        looks.iter().map(|(at, state)| look(at, (*state != "gone").then_some(*state))).collect();
+    let (_folder, together) = lake();
+    together.writer("maple").await.unwrap().observe(snapshots.clone()).await.unwrap();
+    let (_folder, apart) = lake();
+    for snapshot in snapshots.iter().cloned() {
+        apart.writer("maple").await.unwrap().observe(vec![snapshot]).await.unwrap();
+    }
+    for lake in [together, apart] {
+        let shown: Vec<String> = rows::<NodeSpan>(&lake)
+            .await
+            .iter()
+            .map(|span| {
+                format!(
+                    "{}..{} {} {}",
+                    span.start_time.strftime("%dT%H:%M"),
+                    span.end_time.strftime("%dT%H:%M"),
+                    span.state,
+                    span.samples
+                )
+            })
+            .collect();
+        assert_eq!(shown, expected);
+        // Seen a second time, nothing changes.
+        let change = lake.writer("maple").await.unwrap().observe(snapshots.clone()).await.unwrap();
+        assert_eq!(change, Change::default());
+    }
+}
+
+#[tokio::test]
+async fn looks_that_agree_are_one_span_and_a_change_ends_it() {
+    check_spans(
+        &[
+            ("2026-01-01T10:00:00Z", "IDLE"),
+            ("2026-01-01T10:05:00Z", "IDLE"),
+            ("2026-01-01T10:10:00Z", "MIXED"),
+        ],
+        &["01T10:00..01T10:10 IDLE 2", "01T10:10..01T10:20 MIXED 1"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_look_holds_for_twice_the_cadence_and_then_nothing_is_known() {
+    check_spans(
+        &[("2026-01-01T10:00:00Z", "IDLE"), ("2026-01-01T13:00:00Z", "IDLE")],
+        &["01T10:00..01T10:10 IDLE 1", "01T13:00..01T13:10 IDLE 1"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_gone_ended_at_the_look_that_missed_it() {
+    check_spans(
+        &[("2026-01-01T10:00:00Z", "IDLE"), ("2026-01-01T10:05:00Z", "gone")],
+        &["01T10:00..01T10:05 IDLE 1"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn spans_are_cut_at_midnight_and_go_on_in_the_next_day() {
+    check_spans(
+        &[
+            ("2026-01-01T23:55:00Z", "IDLE"),
+            ("2026-01-02T00:00:00Z", "IDLE"),
+            ("2026-01-02T00:05:00Z", "DOWN"),
+        ],
+        &["01T23:55..02T00:00 IDLE 1", "02T00:00..02T00:05 IDLE 1", "02T00:05..02T00:15 DOWN 1"],
+    )
+    .await;
+}
+
+/// Rows of a few jobs over a few days, seen at a few moments: keys often meet.
+fn any_rows() -> impl Strategy<Value = Vec<Job>> {
+    let row =
+        (0..4u8, 0..3u8, 0..6u8, prop::sample::select(vec!["RUNNING", "COMPLETED", "FAILED"]));
+    prop::collection::vec(
+        row.prop_map(|(id, day, hour, state)| {
+            job(
+                &id.to_string(),
+                &format!("2026-01-0{}T10:00:00Z", day + 1),
+                &format!("2026-01-05T0{hour}:00:00Z"),
+                state,
+            )
+        }),
+        0..24,
+    )
+}
+
+fn once<R: Record>(rows: Vec<R>) -> Vec<R> {
+    merge(Vec::new(), rows).rows
+}
+
+proptest! {
+    #[test]
+    fn merging_is_idempotent(rows in any_rows()) {
+        let merged = once(rows.clone());
+        let again = merge(merged.clone(), rows);
+        prop_assert_eq!((again.added, again.changed), (0, 0));
+        prop_assert_eq!(again.rows, merged);
+    }
+
+    #[test]
+    fn the_order_in_which_rows_come_does_not_matter(
+        (rows, shuffled) in any_rows().prop_flat_map(|rows| (Just(rows.clone()), Just(rows).prop_shuffle())),
+        cut in 0..24usize,
+    ) {
+        let merged = once(rows);
+        let cut = cut.min(shuffled.len());
+        let (first, second) = shuffled.split_at(cut);
+        prop_assert_eq!(merge(once(first.to_vec()), second.to_vec()).rows, merged);
+    }
+}
+
+/// The work that the crash test interrupts: two commits to one day, one to another, spans,
+/// raw output, a collection, the tracker.
+async fn work(lake: Lake) {
+    let mut writer = lake.writer("maple").await.unwrap();
+    let mut archive =
+        Archive::begin(time("2026-01-02T12:00:00Z"), &["sacct".into(), "-a".into()]).unwrap();
+    archive.push(b"what it printed");
+    let (frame, _) = archive.finish().unwrap();
+    writer
+        .archive_window(
+            "sacct",
+            "2026-01-01".parse().unwrap(),
+            time("2026-01-02T12:00:00Z"),
+            &frame,
+        )
+        .unwrap();
+    for (id, state) in [("1", "RUNNING"), ("2", "COMPLETED"), ("1", "COMPLETED")] {
+        let observed =
+            if state == "RUNNING" { "2026-01-01T11:00:00Z" } else { "2026-01-02T12:00:00Z" };
+        writer
+            .upsert(vec![
+                job(id, "2026-01-01T10:00:00Z", observed, state),
+                job(id, "2026-01-02T10:00:00Z", observed, state),
+            ])
+            .await
+            .unwrap();
+    }
+    writer
+        .observe(vec![
+            look("2026-01-01T23:55:00Z", Some("IDLE")),
+            look("2026-01-02T00:00:00Z", Some("DOWN")),
+        ])
+        .await
+        .unwrap();
+    writer
+        .collected(vec![collection(
+            "2026-01-02T12:00:00Z",
+            "2026-01-01T00:00:00Z",
+            "2026-01-02T00:00:00Z",
+        )])
+        .await
+        .unwrap();
+    writer.finish().unwrap();
+}
+
+/// Does the work in a process of its own, and dies before the step that the environment names.
+#[test]
+fn crash_child() {
+    #[expect(clippy::disallowed_methods, reason = "how the crash test tells its child what to do")]
+    let Ok(told) = std::env::var("PLIMSOLL_TEST_CRASH") else { return };
+    let (root, last) = told.split_once('|').unwrap();
+    let last: usize = last.parse().unwrap();
+    let steps = AtomicUsize::new(0);
+    let lake = Lake::create(Path::new(root)).unwrap().with_step(move |_| {
+        if steps.fetch_add(1, Ordering::SeqCst) == last {
+            std::process::abort();
+        }
+    });
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work(lake));
+}
+
+#[test]
+fn killed_before_any_step_the_lake_is_whole_and_the_next_run_ends_the_same() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (_folder, undisturbed) = lake();
+    runtime.block_on(work(undisturbed.clone()));
+    let expected = disk(undisturbed.root());
+    let expected_tracker = runtime.block_on(undisturbed.tracker("maple")).unwrap();
+
+    let mut deaths = 0;
+    loop {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("data");
+        #[expect(clippy::disallowed_methods, reason = "a process that can be killed")]
+        let status = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "tests::crash_child", "--nocapture"])
+            .env("PLIMSOLL_TEST_CRASH", format!("{}|{deaths}", root.display()))
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .status()
+            .unwrap();
+        let lake = Lake::open(&root).unwrap();
+        runtime.block_on(async {
+            for table in TABLES {
+                for file in lake.files(table).await.unwrap() {
+                    let bytes = lake.bytes(&file.meta.location).await.unwrap().unwrap();
+                    let footer = parquet_file::read_footer(table, &bytes).unwrap();
+                    assert!(footer.rows > 0, "{} after {deaths} steps", file.meta.location);
+                }
+            }
+            work(lake.clone()).await;
+        });
+        assert_eq!(disk(&root), expected, "died before step {deaths}");
+        let mut tracker = runtime.block_on(lake.tracker("maple")).unwrap();
+        for (name, facts) in &mut tracker.files {
+            facts.modified = expected_tracker.files[name].modified; // when, not what
+        }
+        assert_eq!(tracker, expected_tracker, "died before step {deaths}");
+        if status.success() {
+            break;
+        }
+        deaths += 1;
+    }
+    // Raw 1, jobs 6, spans 2, collection 1 and tracker 1 are eleven files of seven steps each.
+    assert_eq!(deaths, 77);
+}

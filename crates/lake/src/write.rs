@@ -1,0 +1,208 @@
+//! Records into files, whole or not at all.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File};
+use std::io::{self, Write};
+
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use object_store::path::Path;
+use record::{Collection, Record, Span};
+
+use crate::lock::Lock;
+use crate::merge::{Merged, merge, sorted};
+use crate::observe::{Snapshot, observe};
+use crate::{Lake, Tracker, parquet_file, path, tracker};
+
+/// The only one that may change a cluster's files.
+pub struct Writer {
+    lake: Lake,
+    cluster: String,
+    tracker: Tracker,
+    _lock: Lock,
+}
+
+/// What a write did to the lake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    pub added: usize,
+    pub changed: usize,
+}
+
+impl Writer {
+    pub(crate) async fn open(lake: Lake, cluster: &str) -> Result<Writer> {
+        let lock = Lock::take(lake.root(), cluster)?;
+        let mut tracker = lake.tracker(cluster).await?;
+        tracker.reconcile(&lake, cluster).await?;
+        Ok(Writer { lake, cluster: cluster.to_owned(), tracker, _lock: lock })
+    }
+
+    pub fn tracker(&self) -> &Tracker {
+        &self.tracker
+    }
+
+    /// Adds rows, or puts them in the place of what was known of the same key. Each file is
+    /// read, merged and replaced; one that would say the same is left alone.
+    pub async fn upsert<R: Record>(&mut self, rows: Vec<R>) -> Result<Change> {
+        let mut change = Change::default();
+        for (path, came) in self.by_file(rows) {
+            let stored = self.stored(&path).await?;
+            let Merged { rows, added, changed } = merge::<R>(stored, came);
+            if added + changed > 0 {
+                self.replace(&path, &rows).await?;
+            }
+            change.added += added;
+            change.changed += changed;
+        }
+        Ok(change)
+    }
+
+    /// Takes note of a run of a source.
+    pub async fn collected(&mut self, collections: Vec<Collection>) -> Result<()> {
+        self.upsert(collections.clone()).await?;
+        self.tracker.note_collections(&collections);
+        Ok(())
+    }
+
+    /// Lays looks at all things of a kind, in the order of their times, over what is known.
+    pub async fn observe<S: Span>(&mut self, snapshots: Vec<Snapshot<S>>) -> Result<Change> {
+        let Some((first, last)) = snapshots.first().zip(snapshots.last()) else {
+            return Ok(Change::default());
+        };
+        let mut days: BTreeMap<Date, Vec<S>> = BTreeMap::new();
+        let mut day = path::date(first.time);
+        // What holds after the last look may reach into the next day.
+        let last = path::date(last.time).tomorrow().context("the end of time")?;
+        while day <= last {
+            days.insert(day, self.stored(&self.file::<S>(path::midnight(day))).await?);
+            day = day.tomorrow().context("the end of time")?;
+        }
+        let before = days.clone();
+        observe(&mut days, snapshots);
+        let mut change = Change::default();
+        for (day, rows) in days {
+            let rows = sorted(rows);
+            let before = before.get(&day).map_or(&[][..], Vec::as_slice);
+            if rows != before {
+                self.replace(&self.file::<S>(path::midnight(day)), &rows).await?;
+                change.added += rows.len().saturating_sub(before.len());
+                change.changed +=
+                    before.iter().zip(&rows).filter(|(one, other)| one != other).count();
+            }
+        }
+        Ok(change)
+    }
+
+    /// Keeps what a command printed about a span of time that it was asked for.
+    pub fn archive_window(
+        &self,
+        source: &str,
+        window: Date,
+        time: Timestamp,
+        frame: &[u8],
+    ) -> Result<()> {
+        let name = time.strftime("%Y%m%dT%H%M%S.%6fZ").to_string();
+        self.publish(&path::raw(source, &self.cluster, window, &name), frame)
+    }
+
+    /// Keeps what a command printed about a moment, beside what it printed in the same hour.
+    pub async fn archive_moment(&self, source: &str, time: Timestamp, frame: &[u8]) -> Result<()> {
+        let hour = time.strftime("%H").to_string();
+        let path = path::raw(source, &self.cluster, path::date(time), &hour);
+        let mut frames = self.lake.bytes(&path).await?.map(Vec::from).unwrap_or_default();
+        frames.extend_from_slice(frame);
+        self.publish(&path, &frames)
+    }
+
+    /// Writes the tracker. A writer that does not get this far loses nothing: the next one
+    /// reads what the tracker lacks from the files.
+    pub fn finish(self) -> Result<()> {
+        self.publish(&path::tracker(&self.cluster), &self.tracker.to_bytes())
+    }
+
+    fn file<R: Record>(&self, moment: Timestamp) -> Path {
+        path::file(&R::TABLE, &self.cluster, moment)
+    }
+
+    fn by_file<R: Record>(&self, rows: Vec<R>) -> BTreeMap<Path, Vec<R>> {
+        let mut files: HashMap<(Date, i8), (Path, Vec<R>)> = HashMap::new();
+        for row in rows {
+            debug_assert_eq!(row.cluster(), self.cluster);
+            let moment = row.moment().to_zoned(jiff::tz::TimeZone::UTC);
+            let (_, rows) = files
+                .entry((moment.date(), moment.hour()))
+                .or_insert_with(|| (self.file::<R>(row.moment()), Vec::new()));
+            rows.push(row);
+        }
+        let mut by_path: BTreeMap<Path, Vec<R>> = BTreeMap::new();
+        for (path, rows) in files.into_values() {
+            by_path.entry(path).or_default().extend(rows);
+        }
+        by_path
+    }
+
+    /// The rows of a file that is about to be rewritten; none if there is no such file.
+    async fn stored<R: Record>(&self, path: &Path) -> Result<Vec<R>> {
+        let Some(bytes) = self.lake.bytes(path).await? else {
+            return Ok(Vec::new());
+        };
+        parquet_file::decode_to_rewrite(&self.cluster, bytes).with_context(|| {
+            format!(
+                "cannot merge into {}; move it away and collect again, or restore it from a copy",
+                self.lake.shown(path)
+            )
+        })
+    }
+
+    async fn replace<R: Record>(&mut self, path: &Path, rows: &[R]) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let rows: Vec<&R> = rows.iter().collect();
+        let (bytes, footer) = parquet_file::encode(&rows)
+            .with_context(|| format!("cannot write {}", self.lake.shown(path)))?;
+        self.publish(path, &bytes)?;
+        let meta = tracker::head(&self.lake, path).await?;
+        self.tracker.note_file(&meta, footer);
+        Ok(())
+    }
+
+    /// Makes a file appear with these bytes, or leaves what is there. A store other than the
+    /// local disk does this by itself.
+    fn publish(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        let target = self.lake.root().join(path.as_ref());
+        self.publish_local(&target, bytes)
+            .with_context(|| format!("cannot write {}", target.display()))
+    }
+
+    fn publish_local(&self, target: &std::path::Path, bytes: &[u8]) -> io::Result<()> {
+        let folder = target.parent().expect("every path of the lake lies in a folder");
+        let name = target.file_name().expect("every path of the lake has a name").to_string_lossy();
+        // Hidden and without the ending that readers look for.
+        let beside = folder.join(format!(".{name}.part"));
+        self.lake.step("make the folder");
+        fs::create_dir_all(folder)?;
+        let written = (|| {
+            self.lake.step("write beside");
+            let mut file = File::create(&beside)?;
+            let half = bytes.len() / 2;
+            file.write_all(&bytes[..half])?;
+            self.lake.step("write the rest");
+            file.write_all(&bytes[half..])?;
+            self.lake.step("sync");
+            file.sync_all()?;
+            self.lake.step("rename");
+            fs::rename(&beside, target)
+        })();
+        if written.is_err() {
+            // The cause is told; that the rest of it could not be removed would only hide it.
+            let _ = fs::remove_file(&beside);
+        }
+        written?;
+        self.lake.step("sync the folder");
+        File::open(folder)?.sync_all()?;
+        self.lake.step("done with the file");
+        Ok(())
+    }
+}

@@ -1,0 +1,71 @@
+//! What every format for people ends with: the period, how much of it was observed, what is
+//! missing from the numbers, and what a reader must know to read them right.
+
+use jiff::Timestamp;
+use report::{ClusterCoverage, Period, Report};
+
+use crate::visible::visible;
+
+/// One line of the ending.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Line {
+    Plain(String),
+    Warning(String),
+    Note(String),
+}
+
+/// The ending of a report, free of control characters.
+pub(crate) fn ending(report: &Report) -> Vec<Line> {
+    let period = &report.period;
+    let mut lines = vec![Line::Plain(format!(
+        "Period: {}, {}, end not included",
+        span(period),
+        visible(period.zone_name())
+    ))];
+    if report.coverage.clusters.is_empty() {
+        lines.push(Line::Warning("nothing was collected from any cluster".to_owned()));
+    }
+    for cluster in &report.coverage.clusters {
+        lines.push(Line::Plain(coverage(cluster, period)));
+    }
+    for file in &report.coverage.skipped {
+        lines.push(Line::Warning(format!(
+            "{} is missing from this answer: {}",
+            visible(&file.path),
+            visible(&file.reason)
+        )));
+    }
+    lines.extend(report.notes.iter().map(|note| Line::Note(visible(note).into_owned())));
+    lines
+}
+
+/// What stands in place of an empty table.
+pub(crate) fn nothing(report: &Report) -> String {
+    format!("Nothing to show from {}.", span(&report.period))
+}
+
+fn span(period: &Period) -> String {
+    format!("{} to {}", moment(period.start, period), moment(period.end, period))
+}
+
+fn coverage(cluster: &ClusterCoverage, period: &Period) -> String {
+    let days = if cluster.days == 1 { "day" } else { "days" };
+    let asked = match cluster.fresh_time {
+        Some(time) => format!("last asked {}", moment(time, period)),
+        None => "never asked".to_owned(),
+    };
+    format!(
+        "{}: {} of {} {days} collected, {asked}",
+        visible(&cluster.cluster),
+        cluster.days_collected,
+        cluster.days
+    )
+}
+
+/// A moment in the site's zone. Seconds stand only where there are some: a period made by hand
+/// has none.
+fn moment(time: Timestamp, period: &Period) -> String {
+    let zoned = time.to_zoned(period.zone.clone());
+    let format = if zoned.second() == 0 { "%Y-%m-%d %H:%M %Z" } else { "%Y-%m-%d %H:%M:%S %Z" };
+    zoned.strftime(format).to_string()
+}

@@ -1,0 +1,113 @@
+//! One JSON object, for programs: all of a report, a row a line.
+
+use report::{Report, Value};
+use serde_json::{Map, json};
+
+use super::{Format, Look};
+use crate::raw;
+
+pub(super) struct Json;
+
+impl Format for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Everything, raw values, unknown as null, a row an object by column name"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["json"]
+    }
+
+    fn media_type(&self) -> &'static str {
+        "application/json"
+    }
+
+    fn render(&self, report: &Report, _look: &Look) -> Vec<u8> {
+        let names = raw::column_names(&report.table);
+        let members = [
+            ("report", json!(report.name).to_string()),
+            ("title", json!(report.title).to_string()),
+            ("period", period(report).to_string()),
+            ("coverage", coverage(report).to_string()),
+            ("columns", lines(columns(report, &names))),
+            ("rows", lines(rows(report, &names))),
+            ("notes", lines(report.notes.iter().map(|note| json!(note)))),
+        ];
+        let members: Vec<String> =
+            members.iter().map(|(name, value)| format!("  \"{name}\": {value}")).collect();
+        format!("{{\n{}\n}}\n", members.join(",\n")).into_bytes()
+    }
+}
+
+/// An array, an element a line.
+fn lines(elements: impl Iterator<Item = serde_json::Value>) -> String {
+    let mut text = "[".to_owned();
+    for (index, element) in elements.enumerate() {
+        text.push_str(if index == 0 { "\n    " } else { ",\n    " });
+        text.push_str(&element.to_string());
+    }
+    if text.len() > 1 {
+        text.push_str("\n  ");
+    }
+    text + "]"
+}
+
+fn period(report: &Report) -> serde_json::Value {
+    json!({
+        "start": report.period.start.to_string(),
+        "end": report.period.end.to_string(),
+        "zone": report.period.zone_name(),
+    })
+}
+
+fn coverage(report: &Report) -> serde_json::Value {
+    let clusters: Vec<_> = report
+        .coverage
+        .clusters
+        .iter()
+        .map(|cluster| {
+            json!({
+                "cluster": cluster.cluster,
+                "days_collected": cluster.days_collected,
+                "days": cluster.days,
+                "fresh_time": cluster.fresh_time.map(|time| time.to_string()),
+            })
+        })
+        .collect();
+    let skipped: Vec<_> = report
+        .coverage
+        .skipped
+        .iter()
+        .map(|file| json!({ "path": file.path, "reason": file.reason }))
+        .collect();
+    json!({ "clusters": clusters, "skipped": skipped })
+}
+
+fn columns(report: &Report, names: &[String]) -> impl Iterator<Item = serde_json::Value> {
+    report.table.columns.iter().zip(names).map(|(column, name)| {
+        json!({ "name": name, "heading": column.heading, "unit": column.unit.sign() })
+    })
+}
+
+fn rows(report: &Report, names: &[String]) -> impl Iterator<Item = serde_json::Value> {
+    report.table.rows.iter().map(move |row| {
+        let members = names.iter().cloned().zip(row.iter().map(cell));
+        serde_json::Value::Object(Map::from_iter(members))
+    })
+}
+
+fn cell(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Unknown => serde_json::Value::Null,
+        Value::Text(text) => json!(text),
+        Value::Integer(number) => json!(number),
+        // What is not a number or not finite becomes null: JSON has no word for it.
+        Value::Number(number) => json!(number),
+        Value::Boolean(yes) => json!(yes),
+        Value::Time(time) => json!(time.to_string()),
+        Value::Date(date) => json!(date.to_string()),
+    }
+}

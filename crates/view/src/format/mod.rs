@@ -1,0 +1,41 @@
+//! The formats, a file each.
+
+mod csv;
+mod html;
+mod json;
+mod markdown;
+mod text;
+
+use report::Report;
+
+pub use html::{fragment, style};
+
+/// Every format, in the order in which help and documents list them.
+pub static FORMATS: [&dyn Format; 5] =
+    [&text::Text, &csv::Csv, &json::Json, &markdown::Markdown, &html::Html];
+
+/// A way to write a report down.
+pub trait Format: Sync {
+    /// The value of `--format`.
+    fn name(&self) -> &'static str;
+
+    /// What it is for, as a sentence of the help.
+    fn meaning(&self) -> &'static str;
+
+    /// Endings of the names of its files, without the dot; the usual one first.
+    fn extensions(&self) -> &'static [&'static str];
+
+    /// What a web server calls it.
+    fn media_type(&self) -> &'static str;
+
+    fn render(&self, report: &Report, look: &Look) -> Vec<u8>;
+}
+
+/// What the reader's device can show. Only the text format asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Columns of the terminal; unknown for a file or a pipe, and then lines are as long as
+    /// they need.
+    pub width: Option<usize>,
+    pub color: bool,
+}

@@ -1,0 +1,20 @@
+//! The one place that knows what a colour is.
+
+/// Begins bold letters on a terminal.
+pub(crate) const BOLD: &str = "\x1b[1m";
+
+/// Begins what a reader must not miss on a terminal.
+pub(crate) const WARNING: &str = "\x1b[33m";
+
+/// Ends either.
+pub(crate) const RESET: &str = "\x1b[0m";
+
+/// The colours of a page by day and by night, as CSS variables.
+pub(crate) const PAGE_COLORS: &str = "\
+:root { color-scheme: light dark;
+  --paper: #fdfdfb; --ink: #14212b; --faint: #51606b; --line: #cfd6da; --stripe: #f2f5f5;
+  --warning: #8a4b00; }
+@media (prefers-color-scheme: dark) { :root {
+  --paper: #10181e; --ink: #e4eaee; --faint: #9aa8b2; --line: #33424d; --stripe: #172129;
+  --warning: #f0b35a; } }
+";
