@@ -51,6 +51,13 @@ pub struct LakeFile {
     pub facts: Option<FileFacts>,
 }
 
+impl LakeFile {
+    /// When it was last changed.
+    pub fn modified(&self) -> Timestamp {
+        modified(&self.meta)
+    }
+}
+
 impl Lake {
     /// Opens a lake that is there.
     pub fn open(root: &Path) -> Result<Lake> {
@@ -157,6 +164,12 @@ impl Lake {
         let bytes = self.bytes(path).await?.with_context(|| format!("{path} is gone"))?;
         parquet_file::decode(cluster, bytes)
             .with_context(|| format!("cannot read {}", self.shown(path)))
+    }
+
+    /// How many rows a file has, by its footer.
+    pub async fn rows(&self, table: &Table, path: &object_store::path::Path) -> Result<u64> {
+        let bytes = self.bytes(path).await?.with_context(|| format!("{path} is gone"))?;
+        Ok(parquet_file::read_footer(table, &bytes)?.rows)
     }
 
     /// The bytes of a file; nothing if there is none.

@@ -1,1 +1,84 @@
-fn main() {}
+//! `plimsoll`: a command line in, an exit status out.
+
+mod cli;
+mod command;
+mod config;
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+
+/// How a command ended that did what it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Done,
+    /// Done, and something was found that a person should look at.
+    Findings,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    start_log();
+    match run(cli) {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Findings) => ExitCode::from(1),
+        // Whoever reads our output has read enough, as in `plimsoll report daily | head`.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&format!("error: {error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<Outcome> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    let site = cli.site;
+    match cli.command {
+        Command::Init(arguments) => command::init::run(&arguments),
+        Command::Collect(arguments) => {
+            runtime.block_on(command::collect::run(&site.load()?, &arguments))
+        }
+        Command::Report(arguments) => {
+            runtime.block_on(command::report::run(&site.load()?, &arguments))
+        }
+        Command::Sql(arguments) => runtime.block_on(command::sql::run(&site.load()?, &arguments)),
+        Command::Status(arguments) => {
+            runtime.block_on(command::status::run(&site.load()?, &arguments))
+        }
+        Command::Serve(arguments) => {
+            runtime.block_on(command::serve::run(&site.load()?, &arguments))
+        }
+        Command::Demo(arguments) => runtime.block_on(command::demo::run(&site.load()?, &arguments)),
+    }
+}
+
+/// Warnings and worse on stderr; `RUST_LOG` asks for more.
+fn start_log() {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .without_time()
+        .with_target(false)
+        .init();
+}
+
+/// Says something that is not part of the answer.
+pub(crate) fn complain(message: &str) {
+    // If stderr is gone there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "{message}");
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,1 +1,138 @@
-//! placeholder
+//! Asks the lake: a question and a lake give a report.
+//!
+//! The only crate that names DataFusion. An analysis is SQL over tables and terms; a term is a
+//! word that reports use, defined once.
+
+mod analysis;
+mod answer;
+mod coverage;
+mod function;
+mod lake_table;
+mod nearest;
+mod session;
+mod status;
+mod term;
+
+use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use lake::Lake;
+use record::TABLES;
+use report::{Coverage, Period, Report, Table};
+
+pub use analysis::{ANALYSES, Analysis};
+pub use nearest::nearest;
+pub use session::Session;
+pub use status::status;
+pub use term::{TERMS, Term};
+
+/// What a report is asked about.
+#[derive(Clone, Debug)]
+pub struct Question {
+    pub period: Period,
+    /// The clusters to look at; none named means all.
+    pub clusters: Vec<String>,
+    /// How many rows of the answer to give; all if none is said.
+    pub top: Option<usize>,
+}
+
+/// An analysis by its name; an unknown one is answered with what there is.
+pub fn analysis(name: &str) -> Result<&'static Analysis> {
+    if let Some(analysis) = ANALYSES.iter().find(|analysis| analysis.name == name) {
+        return Ok(analysis);
+    }
+    let names: Vec<&str> = ANALYSES.iter().map(|analysis| analysis.name).collect();
+    match nearest(name, names.iter().copied()) {
+        Some(near) => bail!("there is no report {name:?}; did you mean {near:?}?"),
+        None => bail!("there is no report {name:?}; there are {}", names.join(", ")),
+    }
+}
+
+/// Answers an analysis' question.
+pub async fn run(lake: &Lake, analysis: &Analysis, question: &Question) -> Result<Report> {
+    let (mut table, coverage, _) = ask(lake, question, Statement::Ours(analysis))
+        .await
+        .with_context(|| format!("cannot answer {}", analysis.name))?;
+    let mut notes: Vec<String> = analysis.notes.iter().map(|note| (*note).to_owned()).collect();
+    if let Some(top) = question.top.filter(|top| *top < table.rows.len()) {
+        notes.push(format!("The first {top} of {} rows.", table.rows.len()));
+        table.rows.truncate(top);
+    }
+    Ok(Report {
+        name: analysis.name.to_owned(),
+        title: analysis.question.to_owned(),
+        period: question.period.clone(),
+        coverage,
+        table,
+        notes,
+    })
+}
+
+/// Answers a user's own SQL, which may read and not write, with at most `limit` rows.
+pub async fn sql(lake: &Lake, sql: &str, limit: usize, question: &Question) -> Result<Report> {
+    let (table, coverage, is_cut) = ask(lake, question, Statement::Users { sql, limit }).await?;
+    let mut notes = Vec::new();
+    if is_cut {
+        notes.push(format!("There are more rows than the {limit} shown; --limit shows more."));
+    }
+    Ok(Report {
+        name: "sql".to_owned(),
+        title: sql.split_whitespace().collect::<Vec<_>>().join(" "),
+        period: question.period.clone(),
+        coverage,
+        table,
+        notes,
+    })
+}
+
+/// The time from the first day that the lake has anything of until now.
+pub async fn whole_period(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Period> {
+    let mut first = now;
+    for table in TABLES {
+        for file in lake.files(table).await? {
+            first = first.min(file.date.to_zoned(TimeZone::UTC)?.timestamp());
+        }
+    }
+    Ok(Period { start: first, end: now, zone: zone.clone() })
+}
+
+/// What a session is asked.
+#[derive(Clone, Copy)]
+enum Statement<'a> {
+    Ours(&'a Analysis),
+    Users { sql: &'a str, limit: usize },
+}
+
+/// Asks, and asks again if a file was replaced in between: readers are never blocked, so a
+/// collector may do that at any moment. Gives also whether rows were cut off.
+async fn ask(
+    lake: &Lake,
+    question: &Question,
+    statement: Statement<'_>,
+) -> Result<(Table, Coverage, bool)> {
+    const TRIES: usize = 5;
+    let mut tries = 1;
+    loop {
+        let session = Session::open(lake, question).await?;
+        let answer = answer(&session, statement).await;
+        if tries < TRIES && session.files_changed().await {
+            tries += 1;
+            continue;
+        }
+        let (table, is_cut) = answer?;
+        return Ok((table, session.coverage().await?, is_cut));
+    }
+}
+
+async fn answer(session: &Session, statement: Statement<'_>) -> Result<(Table, bool)> {
+    match statement {
+        Statement::Ours(analysis) => {
+            let batches = session.collect(analysis.sql).await?;
+            Ok((answer::table(&batches, analysis.columns)?, false))
+        }
+        Statement::Users { sql, limit } => {
+            let (schema, batches, is_cut) = session.collect_read_only(sql, limit).await?;
+            Ok((answer::plain_table(&schema, &batches)?, is_cut))
+        }
+    }
+}

@@ -11,14 +11,7 @@ mod visible;
 
 use std::path::Path;
 
-use report::Report;
-
 pub use format::{FORMATS, Format, Look, fragment, style};
-
-/// The report in a format.
-pub fn render(report: &Report, format: &dyn Format, look: &Look) -> Vec<u8> {
-    format.render(report, look)
-}
 
 /// The format that `--format` names.
 pub fn by_name(name: &str) -> Option<&'static dyn Format> {

@@ -96,7 +96,8 @@ fn awkward() -> Report {
 }
 
 fn rendered(report: &Report, format: &str, look: Look) -> String {
-    String::from_utf8(render(report, by_name(format).unwrap(), &look)).unwrap()
+    let reports = std::slice::from_ref(report);
+    String::from_utf8(by_name(format).unwrap().render(reports, &look)).unwrap()
 }
 
 fn plain(report: &Report, format: &str) -> String {

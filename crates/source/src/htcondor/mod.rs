@@ -1,1 +1,66 @@
-//! (being written)
+//! What HTCondor's own commands print: a file a command.
+
+mod condor_history;
+mod condor_status;
+
+pub use condor_history::{CondorHistory, condor_history};
+pub use condor_status::{CondorStatus, condor_status};
+
+/// A job without the time of its submission: `ap1.example.org#12.0#1794712355` is
+/// `ap1.example.org#12.0`, by which slots and executions know the same job.
+fn job_id(global_job_id: &str) -> &str {
+    global_job_id.rsplit_once('#').map_or(global_job_id, |(job_id, _)| job_id)
+}
+
+/// The machine of a slot: the last part of `slot1_1@gpu1.example.org`.
+fn machine(slot: &str) -> &str {
+    slot.rsplit_once('@').map_or(slot, |(_, machine)| machine)
+}
+
+/// Measured use of one GPU, from that of all `gpus` together. More than all of the time is no
+/// measurement: a slot that was just handed over can print 75.
+fn use_ratio(average_usage: Option<f64>, gpus: usize) -> Option<f64> {
+    let ratio = average_usage? / gpus as f64;
+    (0.0..=1.01).contains(&ratio).then(|| ratio.min(1.0))
+}
+
+#[cfg(test)]
+mod fixture {
+    //! What a real pool printed, and what its users' and machines' own logs say happened.
+
+    use std::collections::HashMap;
+
+    pub(super) fn read(name: &str) -> Vec<u8> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/htcondor");
+        std::fs::read(format!("{folder}/{name}")).unwrap()
+    }
+
+    /// The rows of a CSV file by column; a cell in quotes may hold commas.
+    pub(super) fn table(name: &str) -> Vec<HashMap<String, String>> {
+        let text = String::from_utf8(read(name)).unwrap();
+        let mut lines = text.lines().map(cells);
+        let columns = lines.next().unwrap();
+        lines.map(|cells| columns.iter().cloned().zip(cells).collect()).collect()
+    }
+
+    fn cells(line: &str) -> Vec<String> {
+        let mut cells = vec![String::new()];
+        let mut quoted = false;
+        for character in line.chars() {
+            match character {
+                '"' => quoted = !quoted,
+                ',' if !quoted => cells.push(String::new()),
+                _ => cells.last_mut().unwrap().push(character),
+            }
+        }
+        cells
+    }
+
+    /// The logs' `ap2001:14.1` for a job's id; blank for none.
+    pub(super) fn name_in_logs(job_id: Option<&str>) -> String {
+        let Some((access_point, job)) = job_id.and_then(|id| id.split_once('#')) else {
+            return String::new();
+        };
+        format!("{}:{job}", access_point.split('.').next().unwrap())
+    }
+}

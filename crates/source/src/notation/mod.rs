@@ -1,1 +1,7 @@
-//! (being written)
+//! Small readers of the notations that schedulers share among their commands.
+
+pub(crate) mod classad;
+pub(crate) mod duration;
+pub(crate) mod hostlist;
+pub(crate) mod size;
+pub(crate) mod tres;

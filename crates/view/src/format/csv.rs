@@ -10,7 +10,7 @@
 
 use report::{Report, Value};
 
-use super::{Format, Look};
+use super::{Format, Look, one_below_the_other};
 use crate::raw;
 
 pub(super) struct Csv;
@@ -33,15 +33,19 @@ impl Format for Csv {
         "text/csv; charset=utf-8; header=present"
     }
 
-    fn render(&self, report: &Report, _look: &Look) -> Vec<u8> {
-        let names = raw::column_names(&report.table);
-        let mut text = String::new();
-        write_line(&mut text, names);
-        for row in &report.table.rows {
-            write_line(&mut text, row.iter().map(cell));
-        }
-        text.into_bytes()
+    fn render(&self, reports: &[Report], _look: &Look) -> Vec<u8> {
+        one_below_the_other(reports, |report| write(report))
     }
+}
+
+fn write(report: &Report) -> Vec<u8> {
+    let names = raw::column_names(&report.table);
+    let mut text = String::new();
+    write_line(&mut text, names);
+    for row in &report.table.rows {
+        write_line(&mut text, row.iter().map(cell));
+    }
+    text.into_bytes()
 }
 
 fn write_line(text: &mut String, cells: impl IntoIterator<Item = String>) {

@@ -30,7 +30,8 @@ impl Format for Html {
         "text/html; charset=utf-8"
     }
 
-    fn render(&self, report: &Report, _look: &Look) -> Vec<u8> {
+    fn render(&self, reports: &[Report], _look: &Look) -> Vec<u8> {
+        let title = reports.first().map_or("Plimsoll", |report| &report.title);
         let page = html! {
             (DOCTYPE) "\n"
             html lang="en" {
@@ -40,10 +41,10 @@ impl Format for Html {
                     // A second wall behind the escaping: such a page may load and run nothing.
                     meta http-equiv="Content-Security-Policy"
                         content="default-src 'none'; style-src 'unsafe-inline'"; "\n"
-                    title { (visible(&report.title)) } "\n"
+                    title { (visible(title)) } "\n"
                     style { "\n" (PreEscaped(style())) }
                 } "\n"
-                body { "\n" (markup(report)) }
+                body { "\n" @for report in reports { (markup(report)) } }
             } "\n"
         };
         page.into_string().into_bytes()

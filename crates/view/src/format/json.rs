@@ -1,4 +1,4 @@
-//! One JSON object, for programs: all of a report, a row a line.
+//! One JSON object, for programs: all of a report, a row a line. Several are an array of them.
 
 use report::{Report, Value};
 use serde_json::{Map, json};
@@ -25,21 +25,31 @@ impl Format for Json {
         "application/json"
     }
 
-    fn render(&self, report: &Report, _look: &Look) -> Vec<u8> {
-        let names = raw::column_names(&report.table);
-        let members = [
-            ("report", json!(report.name).to_string()),
-            ("title", json!(report.title).to_string()),
-            ("period", period(report).to_string()),
-            ("coverage", coverage(report).to_string()),
-            ("columns", lines(columns(report, &names))),
-            ("rows", lines(rows(report, &names))),
-            ("notes", lines(report.notes.iter().map(|note| json!(note)))),
-        ];
-        let members: Vec<String> =
-            members.iter().map(|(name, value)| format!("  \"{name}\": {value}")).collect();
-        format!("{{\n{}\n}}\n", members.join(",\n")).into_bytes()
+    fn render(&self, reports: &[Report], _look: &Look) -> Vec<u8> {
+        match reports {
+            [report] => format!("{}\n", object(report)),
+            reports => {
+                format!("[\n{}\n]\n", reports.iter().map(object).collect::<Vec<_>>().join(",\n"))
+            }
+        }
+        .into_bytes()
     }
+}
+
+fn object(report: &Report) -> String {
+    let names = raw::column_names(&report.table);
+    let members = [
+        ("report", json!(report.name).to_string()),
+        ("title", json!(report.title).to_string()),
+        ("period", period(report).to_string()),
+        ("coverage", coverage(report).to_string()),
+        ("columns", lines(columns(report, &names))),
+        ("rows", lines(rows(report, &names))),
+        ("notes", lines(report.notes.iter().map(|note| json!(note)))),
+    ];
+    let members: Vec<String> =
+        members.iter().map(|(name, value)| format!("  \"{name}\": {value}")).collect();
+    format!("{{\n{}\n}}", members.join(",\n"))
 }
 
 /// An array, an element a line.

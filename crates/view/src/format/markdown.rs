@@ -2,7 +2,7 @@
 
 use report::{Report, Unit};
 
-use super::{Format, Look};
+use super::{Format, Look, one_below_the_other};
 use crate::ending::{Line, ending, nothing};
 use crate::visible::visible;
 
@@ -25,33 +25,37 @@ impl Format for Markdown {
         "text/markdown; charset=utf-8; variant=GFM"
     }
 
-    fn render(&self, report: &Report, _look: &Look) -> Vec<u8> {
-        let table = &report.table;
-        let mut text = format!("## {}\n\n", escaped(&visible(&report.title)));
-        if table.rows.is_empty() || table.columns.is_empty() {
-            text.push_str(&escaped(&nothing(report)));
-            text.push('\n');
-        } else {
-            let columns = || table.columns.iter();
-            text += &line(columns().map(|column| escaped(&visible(&column.heading))));
-            text += &line(columns().map(|column| alignment(column.unit).to_owned()));
-            for row in &table.rows {
-                text += &line(columns().zip(row).map(|(column, value)| {
-                    escaped(&visible(&column.unit.show(value, &report.period.zone)))
-                }));
-            }
-        }
-        text.push('\n');
-        for line in ending(report) {
-            let (sign, words) = match &line {
-                Line::Plain(words) => ("", words),
-                Line::Warning(words) => ("**Warning:** ", words),
-                Line::Note(words) => ("Note: ", words),
-            };
-            text += &format!("- {sign}{}\n", escaped(words));
-        }
-        text.into_bytes()
+    fn render(&self, reports: &[Report], _look: &Look) -> Vec<u8> {
+        one_below_the_other(reports, |report| write(report))
     }
+}
+
+fn write(report: &Report) -> Vec<u8> {
+    let table = &report.table;
+    let mut text = format!("## {}\n\n", escaped(&visible(&report.title)));
+    if table.rows.is_empty() || table.columns.is_empty() {
+        text.push_str(&escaped(&nothing(report)));
+        text.push('\n');
+    } else {
+        let columns = || table.columns.iter();
+        text += &line(columns().map(|column| escaped(&visible(&column.heading))));
+        text += &line(columns().map(|column| alignment(column.unit).to_owned()));
+        for row in &table.rows {
+            text += &line(columns().zip(row).map(|(column, value)| {
+                escaped(&visible(&column.unit.show(value, &report.period.zone)))
+            }));
+        }
+    }
+    text.push('\n');
+    for line in ending(report) {
+        let (sign, words) = match &line {
+            Line::Plain(words) => ("", words),
+            Line::Warning(words) => ("**Warning:** ", words),
+            Line::Note(words) => ("Note: ", words),
+        };
+        text += &format!("- {sign}{}\n", escaped(words));
+    }
+    text.into_bytes()
 }
 
 fn line(cells: impl Iterator<Item = String>) -> String {

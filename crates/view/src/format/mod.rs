@@ -28,7 +28,14 @@ pub trait Format: Sync {
     /// What a web server calls it.
     fn media_type(&self) -> &'static str;
 
-    fn render(&self, report: &Report, look: &Look) -> Vec<u8>;
+    /// Reports that belong together, such as the parts of a status: one below the other, unless
+    /// the format has a form of its own for several.
+    fn render(&self, reports: &[Report], look: &Look) -> Vec<u8>;
+}
+
+/// Writes each report, a blank line between two.
+fn one_below_the_other(reports: &[Report], write: impl Fn(&Report) -> Vec<u8>) -> Vec<u8> {
+    reports.iter().map(write).collect::<Vec<_>>().join(&b'\n')
 }
 
 /// What the reader's device can show. Only the text format asks.

@@ -4,7 +4,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, Row, TableComponent, Width};
 use report::{Report, Table, Value};
 
-use super::{Format, Look};
+use super::{Format, Look, one_below_the_other};
 use crate::ending::{Line, ending, nothing};
 use crate::theme;
 use crate::visible::visible;
@@ -28,34 +28,38 @@ impl Format for Text {
         "text/plain; charset=utf-8"
     }
 
-    fn render(&self, report: &Report, look: &Look) -> Vec<u8> {
-        let table = &report.table;
-        let mut text = String::new();
-        text += &styled(&visible(&report.title), theme::BOLD, look);
-        text.push_str("\n\n");
-        if table.rows.is_empty() || table.columns.is_empty() {
-            text += &nothing(report);
-            text.push('\n');
-        } else {
-            let mut above_rule = true;
-            for line in drawn(report, look).lines() {
-                let line = line.trim_end();
-                above_rule &= line.chars().any(|character| character != RULE);
-                text += &if above_rule { styled(line, theme::BOLD, look) } else { line.to_owned() };
-                text.push('\n');
-            }
-        }
-        text.push('\n');
-        for line in ending(report) {
-            text += &match line {
-                Line::Plain(words) => words,
-                Line::Warning(words) => styled(&format!("warning: {words}"), theme::WARNING, look),
-                Line::Note(words) => format!("note: {words}"),
-            };
-            text.push('\n');
-        }
-        text.into_bytes()
+    fn render(&self, reports: &[Report], look: &Look) -> Vec<u8> {
+        one_below_the_other(reports, |report| write(report, look))
     }
+}
+
+fn write(report: &Report, look: &Look) -> Vec<u8> {
+    let table = &report.table;
+    let mut text = String::new();
+    text += &styled(&visible(&report.title), theme::BOLD, look);
+    text.push_str("\n\n");
+    if table.rows.is_empty() || table.columns.is_empty() {
+        text += &nothing(report);
+        text.push('\n');
+    } else {
+        let mut above_rule = true;
+        for line in drawn(report, look).lines() {
+            let line = line.trim_end();
+            above_rule &= line.chars().any(|character| character != RULE);
+            text += &if above_rule { styled(line, theme::BOLD, look) } else { line.to_owned() };
+            text.push('\n');
+        }
+    }
+    text.push('\n');
+    for line in ending(report) {
+        text += &match line {
+            Line::Plain(words) => words,
+            Line::Warning(words) => styled(&format!("warning: {words}"), theme::WARNING, look),
+            Line::Note(words) => format!("note: {words}"),
+        };
+        text.push('\n');
+    }
+    text.into_bytes()
 }
 
 const RULE: char = '─';

@@ -1,0 +1,280 @@
+//! The command line, and its help.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Parser, Subcommand};
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+use lake::Lake;
+use query::Question;
+use report::Period;
+
+use crate::config::{Config, Environment};
+
+/// Keeps the usage history of SLURM and HTCondor clusters, and shows who used what, how well.
+#[derive(Parser)]
+#[command(
+    name = "plimsoll",
+    version,
+    after_help = "First steps:\n  \
+        plimsoll demo                       a simulated site, no scheduler needed\n  \
+        plimsoll init                       a first plimsoll.toml from what is installed here\n  \
+        plimsoll collect --days 7           the last days into ./data\n  \
+        plimsoll report usage-by-user       who used how much\n\n\
+        Exit status: 0 done, 1 done with findings (input or files that could not be read), 2 could not."
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) site: Site,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Args)]
+pub(crate) struct Site {
+    /// The configuration [default: $PLIMSOLL_CONFIG, ./plimsoll.toml, the user's, /etc/plimsoll/plimsoll.toml]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the history is kept [default: the configuration's data_dir, or ./data]
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Write a first plimsoll.toml from what is installed here
+    Init(Init),
+    /// Ask the schedulers, and keep what they say
+    Collect(Collect),
+    /// Answer a question about the history
+    Report(Report),
+    /// Answer your own question, in SQL
+    Sql(Sql),
+    /// What is kept, how fresh it is, and what went wrong
+    Status(Status),
+    /// Show the reports as web pages
+    Serve(Serve),
+    /// Fill a folder with a simulated site of two clusters, and show the first reports
+    Demo(Demo),
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  plimsoll init && $EDITOR plimsoll.toml")]
+pub(crate) struct Init {
+    /// The file to write; one that is there is never overwritten
+    #[arg(default_value = "plimsoll.toml")]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll collect                      since yesterday, all clusters\n  \
+    plimsoll collect --days 30            the first time, before SLURM purges its records\n  \
+    5 * * * * plimsoll collect            a line for cron")]
+pub(crate) struct Collect {
+    /// How many days before today to ask about
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=3660))]
+    pub(crate) days: u16,
+    /// Only this cluster; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Vec<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll report usage-by-user --days 30\n  \
+    plimsoll report daily --from 2026-11-01 --to 2026-12-01 -o november.html\n  \
+    plimsoll report states --cluster alder --format json")]
+pub(crate) struct Report {
+    /// Which one; without a name, the list of reports
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) about: About,
+    /// Only the first N rows
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll sql 'SELECT state, count(*) AS jobs FROM job GROUP BY state'\n  \
+    plimsoll sql 'SHOW TABLES'\n  \
+    plimsoll sql --days 7 'SELECT user, sum(run_seconds) / 3600 AS hours FROM job_run GROUP BY user'\n\n\
+    Tables and their columns: docs/tables.md, or 'DESCRIBE job'. Terms such as job_run are cut to\n\
+    the period; without one they cover everything.")]
+pub(crate) struct Sql {
+    /// One statement that reads
+    pub(crate) statement: String,
+    #[command(flatten)]
+    pub(crate) about: About,
+    /// At most so many rows
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    pub(crate) limit: usize,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  plimsoll status --format json")]
+pub(crate) struct Status {
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  plimsoll serve --listen 127.0.0.1:8099\n\n\
+    There are no accounts yet: whoever reaches the address sees every report. Keep it on this\n\
+    machine, or behind a server that asks who is there.")]
+pub(crate) struct Serve {
+    /// Address and port
+    #[arg(long, default_value = "127.0.0.1:8099", value_name = "ADDRESS")]
+    pub(crate) listen: SocketAddr,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  plimsoll demo\n  plimsoll demo --days 3 --until 2026-11-01 --seed 7")]
+pub(crate) struct Demo {
+    /// The folder to fill; an earlier demo in it is replaced
+    #[arg(default_value = "plimsoll-demo")]
+    pub(crate) folder: PathBuf,
+    /// Another seed is another site; the same is the same, to the byte
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// The day on whose first moment the history ends, in UTC [default: today]
+    #[arg(long, value_name = "DATE")]
+    pub(crate) until: Option<Date>,
+    /// How many days of history
+    #[arg(long, default_value_t = 14, value_parser = clap::value_parser!(u16).range(1..=366))]
+    pub(crate) days: u16,
+}
+
+/// What a question is about.
+#[derive(Args)]
+pub(crate) struct About {
+    /// From midnight N days ago until now [default: 7]
+    #[arg(long, value_name = "N", conflicts_with_all = ["from", "to"], value_parser = clap::value_parser!(u16).range(0..=36600))]
+    days: Option<u16>,
+    /// From this day or moment on (2026-11-01, 2026-11-01T12:00, 2026-11-01T12:00:00Z)
+    #[arg(long, value_name = "TIME")]
+    from: Option<String>,
+    /// Until this day or moment, not included [default: now]
+    #[arg(long, value_name = "TIME")]
+    to: Option<String>,
+    /// Only this cluster; may be given several times
+    #[arg(long, value_name = "NAME")]
+    cluster: Vec<String>,
+}
+
+/// Where an answer goes, and as what.
+#[derive(Args)]
+pub(crate) struct Output {
+    /// text, csv, json, markdown or html [default: by the file's ending, else text]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// Write to a file instead of the terminal
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+impl Site {
+    /// Reads and checks the configuration, before anything starts.
+    pub(crate) fn load(&self) -> Result<Config> {
+        let mut config = Config::load(self.config.as_deref(), &environment()?)?;
+        if let Some(data_dir) = &self.data_dir {
+            config.data_dir = data_dir.clone();
+        }
+        Ok(config)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+fn environment() -> Result<Environment> {
+    let path = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    Ok(Environment {
+        plimsoll_config: path("PLIMSOLL_CONFIG"),
+        xdg_config_home: path("XDG_CONFIG_HOME"),
+        home: path("HOME"),
+        current_dir: std::env::current_dir().context("cannot tell which folder this is")?,
+        system_zone: TimeZone::try_system().unwrap_or(TimeZone::UTC),
+    })
+}
+
+impl About {
+    /// The question, asked at `now`; without a period it is about the last week.
+    pub(crate) fn question(&self, zone: &TimeZone, now: Timestamp) -> Result<Question> {
+        let period = match self.period(zone, now)? {
+            Some(period) => period,
+            None => last_days(7, zone, now)?,
+        };
+        Ok(Question { period, clusters: self.cluster.clone(), top: None })
+    }
+
+    /// The question, about everything that the lake has unless a period is given.
+    pub(crate) async fn question_about_all(
+        &self,
+        lake: &Lake,
+        zone: &TimeZone,
+        now: Timestamp,
+    ) -> Result<Question> {
+        let period = match self.period(zone, now)? {
+            Some(period) => period,
+            None => query::whole_period(lake, zone, now).await?,
+        };
+        Ok(Question { period, clusters: self.cluster.clone(), top: None })
+    }
+
+    fn period(&self, zone: &TimeZone, now: Timestamp) -> Result<Option<Period>> {
+        if let Some(days) = self.days {
+            return last_days(days, zone, now).map(Some);
+        }
+        let Some(from) = &self.from else {
+            if self.to.is_some() {
+                bail!("--to needs --from: give the day or moment that the period begins with");
+            }
+            return Ok(None);
+        };
+        let start = moment("--from", from, zone)?;
+        let end = match &self.to {
+            Some(to) => moment("--to", to, zone)?,
+            None => now,
+        };
+        if end <= start {
+            bail!(
+                "the period ends before it begins: from {} to {}; --to is not included",
+                start.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z"),
+                end.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z")
+            );
+        }
+        Ok(Some(Period { start, end, zone: zone.clone() }))
+    }
+}
+
+/// From midnight `days` days ago until now.
+fn last_days(days: u16, zone: &TimeZone, now: Timestamp) -> Result<Period> {
+    let start = now
+        .to_zoned(zone.clone())
+        .checked_sub(i64::from(days).days())
+        .and_then(|day| day.start_of_day())
+        .context("the period begins before the calendar does")?;
+    Ok(Period { start: start.timestamp(), end: now, zone: zone.clone() })
+}
+
+/// A day or a moment, in the site's zone unless it says which.
+fn moment(option: &str, text: &str, zone: &TimeZone) -> Result<Timestamp> {
+    if let Ok(timestamp) = text.parse::<Timestamp>() {
+        return Ok(timestamp);
+    }
+    let Ok(time) = text.parse::<DateTime>() else {
+        bail!("{option} {text:?} is no day or moment; write 2026-11-01, 2026-11-01T12:00 or 2026-11-01T12:00:00Z");
+    };
+    let zoned = time
+        .to_zoned(zone.clone())
+        .with_context(|| format!("{option} {text:?} does not exist in {}", zone.iana_name().unwrap_or("this zone")))?;
+    Ok(zoned.timestamp())
+}

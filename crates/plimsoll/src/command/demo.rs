@@ -1,0 +1,177 @@
+//! `plimsoll demo`: a simulated site, through everything that a real one passes through.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use lake::Lake;
+use query::Question;
+use report::Period;
+use source::simulated::{Scale, Simulated, Site};
+use source::{Live, Machine};
+
+use crate::cli::Demo;
+use crate::command::collect::{Collector, Summary, days_until, progress};
+use crate::command::output::terminal;
+use crate::config::{Cluster, Config, Kind};
+use crate::{Outcome, complain};
+
+pub(crate) async fn run(config: &Config, arguments: &Demo) -> Result<Outcome> {
+    let end = match arguments.until {
+        Some(day) => day.to_zoned(TimeZone::UTC)?.timestamp(),
+        None => today(Live::default().now())?,
+    };
+    let mark = format!(
+        "{}\n",
+        serde_json::json!({ "seed": arguments.seed, "until": end.to_string(), "days": arguments.days })
+    );
+    make_room(&arguments.folder, &mark)?;
+
+    complain(&format!(
+        "simulating {} days of two clusters until {}, with seed {} …",
+        arguments.days,
+        end.strftime("%Y-%m-%d"),
+        arguments.seed
+    ));
+    let scale = Scale::demo(arguments.seed, end, i64::from(arguments.days));
+    let start = scale.start;
+    let site = Arc::new(Site::new(&scale));
+    let lake = Lake::create(&arguments.folder)?;
+    let collected = fill(&lake, &site, start, end, arguments.days).await?;
+    complain(&format!(
+        "read {} records into {}; {} pieces set aside",
+        collected.records,
+        arguments.folder.display(),
+        collected.rejects
+    ));
+    show(&lake, config, start, end).await?;
+    next_steps(&arguments.folder, start, end)?;
+    Ok(Outcome::Done)
+}
+
+/// The file by which a folder is known as a demo's, and which one.
+const MARK: &str = "demo.json";
+
+/// Empties the folder of an earlier demo; one that holds anything else is left alone.
+fn make_room(folder: &Path, mark: &str) -> Result<()> {
+    let mark_file = folder.join(MARK);
+    if mark_file.is_file() {
+        for part in ["raw", "processed", "tracker", "lock"] {
+            let part = folder.join(part);
+            if part.exists() {
+                fs::remove_dir_all(&part).with_context(|| format!("cannot remove {}", part.display()))?;
+            }
+        }
+    } else if folder.exists() {
+        let mut entries = fs::read_dir(folder)
+            .with_context(|| format!("cannot read {}", folder.display()))?;
+        if entries.next().is_some() {
+            bail!(
+                "{} is there and holds no demo; name another folder: plimsoll demo FOLDER",
+                folder.display()
+            );
+        }
+    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    fs::write(&mark_file, mark).with_context(|| format!("cannot write {}", mark_file.display()))
+}
+
+/// Collects from the simulated clusters, both at once.
+async fn fill(
+    lake: &Lake,
+    site: &Arc<Site>,
+    start: Timestamp,
+    end: Timestamp,
+    days: u16,
+) -> Result<Summary> {
+    let clusters = [
+        Cluster {
+            name: Site::slurm_cluster().to_owned(),
+            kind: Kind::Slurm,
+            command_prefix: Vec::new(),
+            cadence: CADENCE,
+        },
+        Cluster {
+            name: Site::condor_pool().to_owned(),
+            kind: Kind::Htcondor,
+            command_prefix: Vec::new(),
+            cadence: CADENCE,
+        },
+    ];
+    let work = clusters.map(|cluster| {
+        let (lake, site) = (lake.clone(), site.clone());
+        tokio::spawn(async move {
+            let at = |now: Timestamp| Simulated { site: site.clone(), cluster: cluster.name.clone(), now };
+            let mut collector = Collector::open(&lake, &cluster).await?;
+            let progress = progress(2 * u64::from(days) + 1, &cluster.name);
+            let today = days_until(end, days)?;
+            collector.windows(&at(end), &today, &progress).await?;
+            let mut time = start;
+            let mut machines = Vec::new();
+            while time < end {
+                machines.push(at(time));
+                time += SignedDuration::try_from(CADENCE)?;
+            }
+            let machines: Vec<&dyn Machine> =
+                machines.iter().map(|machine| machine as &dyn Machine).collect();
+            collector.moments(&machines, &progress).await?;
+            progress.finish_and_clear();
+            collector.finish()
+        })
+    });
+    let mut summary = Summary::default();
+    for work in work {
+        summary.add(&work.await.context("a collector stopped")??);
+    }
+    if let Some(failure) = summary.failures.first() {
+        bail!("the simulated site did not answer: {failure}");
+    }
+    Ok(summary)
+}
+
+/// How often the demo looks at the state of its clusters.
+const CADENCE: Duration = Duration::from_secs(15 * 60);
+
+/// Prints the first tables.
+async fn show(lake: &Lake, config: &Config, start: Timestamp, end: Timestamp) -> Result<()> {
+    let question = Question {
+        period: Period { start, end, zone: config.zone.clone() },
+        clusters: Vec::new(),
+        top: Some(10),
+    };
+    let mut reports = Vec::new();
+    for name in ["usage-by-user", "daily", "states"] {
+        let top = if name == "daily" { None } else { question.top };
+        let question = Question { top, ..question.clone() };
+        reports.push(query::run(lake, query::analysis(name)?, &question).await?);
+    }
+    let text = view::by_name("text").expect("text is one of the formats");
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(&text.render(&reports, &terminal())).context("cannot write")?;
+    Ok(())
+}
+
+fn next_steps(folder: &Path, start: Timestamp, end: Timestamp) -> Result<()> {
+    let folder = folder.display();
+    let period = format!("--from {} --to {}", start.strftime("%Y-%m-%d"), end.strftime("%Y-%m-%d"));
+    let text = format!(
+        "\n\
+         Next, for example (built here, plimsoll is `cargo run --release --`):\n  \
+         plimsoll --data-dir {folder} status\n  \
+         plimsoll --data-dir {folder} report usage-by-user {period} --cluster {slurm} -o usage.html\n  \
+         plimsoll --data-dir {folder} sql \"SELECT primary_state, count(*) AS samples FROM gpu_sample GROUP BY primary_state\"\n  \
+         plimsoll --data-dir {folder} serve\n  \
+         plimsoll init        for your own site\n",
+        slurm = Site::slurm_cluster(),
+    );
+    io::stdout().write_all(text.as_bytes()).context("cannot write")
+}
+
+fn today(now: Timestamp) -> Result<Timestamp> {
+    Ok(now.to_zoned(TimeZone::UTC).start_of_day()?.timestamp())
+}

@@ -1,0 +1,284 @@
+//! `plimsoll init`: a first `plimsoll.toml`, from what was found at the site.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use jiff::tz::TimeZone;
+use source::{Command, Live, Machine};
+
+use crate::cli::Init;
+use crate::config::{Kind, LONGEST_CLUSTER_NAME, is_cluster_name, is_cluster_name_character};
+use crate::{Outcome, complain};
+
+pub(crate) fn run(arguments: &Init) -> anyhow::Result<Outcome> {
+    let found = look(&Live::default());
+    write_new(&arguments.file, &config_text(&found))?;
+    let seen = |name: &Option<String>| name.clone().unwrap_or_else(|| "not found".to_owned());
+    complain(&format!(
+        "wrote {} (sacct: {}; condor_status: {})\nlook it over, then: plimsoll collect --days 30",
+        arguments.file.display(),
+        seen(&found.sacct),
+        seen(&found.condor)
+    ));
+    Ok(Outcome::Done)
+}
+
+/// What a look at the machine found.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Found {
+    /// The cluster whose accounting `sacct` reads.
+    pub(crate) sacct: Option<String>,
+    /// The pool that `condor_status` asks.
+    pub(crate) condor: Option<String>,
+    /// The machine's zone.
+    pub(crate) zone: Option<String>,
+}
+
+/// Asks what is installed here for its name.
+fn look(machine: &dyn Machine) -> Found {
+    let first_line = |program, arguments: &[&str]| {
+        let command = Command {
+            program,
+            arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+            time_limit: Duration::from_secs(20),
+        };
+        let mut text = Vec::new();
+        machine.run(&command, &mut |piece| text.extend_from_slice(piece)).ok()?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        Some(text.lines().next().unwrap_or_default().trim().to_owned())
+    };
+    // sacct must be there; which cluster it asks, its configuration says.
+    let sacct = first_line("sacct", &["--version"]).map(|_| {
+        first_line("sacctmgr", &["--noheader", "--parsable2", "show", "cluster", "format=Cluster"])
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| "slurm".to_owned())
+    });
+    let condor = first_line("condor_status", &["-version"]).map(|_| {
+        first_line("condor_config_val", &["COLLECTOR_HOST"])
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| "htcondor".to_owned())
+    });
+    let zone = TimeZone::try_system().ok().and_then(|zone| zone.iana_name().map(str::to_owned));
+    Found { sacct, condor, zone }
+}
+
+/// A file that says what was found, with examples of the rest.
+pub(crate) fn config_text(found: &Found) -> String {
+    let slurm = found.sacct.as_deref().map(|name| cluster_name(name, Kind::Slurm));
+    let mut htcondor = found.condor.as_deref().map(|name| cluster_name(name, Kind::Htcondor));
+    if slurm.is_some() && slurm == htcondor {
+        htcondor = htcondor.map(|name| cluster_name(&format!("htcondor-{name}"), Kind::Htcondor));
+    }
+    let zone = match found.zone.as_deref().filter(|zone| TimeZone::get(zone).is_ok()) {
+        Some(zone) => format!("zone = {zone:?}"),
+        None => "# zone = \"America/Chicago\"".to_owned(),
+    };
+    format!(
+        "\
+# What Plimsoll knows about this site. Lines that begin with # are comments and examples.
+
+# Where the history is kept. A relative path begins at this file's folder.
+data_dir = \"data\"
+
+# The time zone in which reports are read; without it, this machine's.
+{zone}
+
+# Clusters to collect from, a [[cluster]] each. The name becomes a folder of data_dir.
+# command_prefix runs the scheduler's commands elsewhere, cadence says how often the state of
+# machines and of the queue is sampled (s, m or h).
+
+{slurm}
+{htcondor}
+# Groups of users, for reports by group. A user may be in several.
+# [groups]
+# physics = [\"alice\", \"bob\"]
+",
+        slurm = cluster_text(slurm.as_deref(), "alder", Kind::Slurm),
+        htcondor = cluster_text(htcondor.as_deref(), "birch", Kind::Htcondor),
+    )
+}
+
+/// Writes a file that is not there yet; one that is there stays as it is.
+pub(crate) fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {
+    let mut file = match OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => bail!(
+            "{} is already there and was left as it is: edit it, or move it away and run \
+             `plimsoll init` again",
+            path.display()
+        ),
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot create {}", path.display()));
+        }
+    };
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // Half a file would be read as a whole one. It is ours: it was not there before.
+        let _ = fs::remove_file(path);
+    }
+    written.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// A cluster's table; commented out, with an example's name, if there is no such cluster.
+fn cluster_text(name: Option<&str>, example: &str, kind: Kind) -> String {
+    let mark = if name.is_some() { "" } else { "# " };
+    format!(
+        "\
+{mark}[[cluster]]
+{mark}name = \"{}\"
+{mark}kind = \"{}\"
+# command_prefix = [\"ssh\", \"login1\"]
+# cadence = \"5m\"
+",
+        name.unwrap_or(example),
+        kind.name()
+    )
+}
+
+/// The name that a scheduler gave, made fit for a configuration: a pool may be called
+/// `Physics Pool` or `pool.example.edu:9618`.
+fn cluster_name(found: &str, kind: Kind) -> String {
+    let name: String = found
+        .trim()
+        .chars()
+        .map(|character| if is_cluster_name_character(character) { character } else { '-' })
+        .skip_while(|character| !character.is_ascii_alphanumeric())
+        .take(LONGEST_CLUSTER_NAME)
+        .collect();
+    let name = name.trim_end_matches('-');
+    if is_cluster_name(name) { name.to_owned() } else { kind.name().to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::config::{Config, Environment};
+
+    fn found(sacct: Option<&str>, condor: Option<&str>, zone: Option<&str>) -> Found {
+        Found {
+            sacct: sacct.map(str::to_owned),
+            condor: condor.map(str::to_owned),
+            zone: zone.map(str::to_owned),
+        }
+    }
+
+    /// The text must load; gives the clusters that it names.
+    fn check(found: &Found, clusters: &[&str]) -> Config {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("plimsoll.toml");
+        write_new(&path, &config_text(found)).unwrap();
+        let environment = Environment {
+            plimsoll_config: None,
+            xdg_config_home: None,
+            home: None,
+            current_dir: PathBuf::from("/"),
+            system_zone: TimeZone::UTC,
+        };
+        let config = Config::load(Some(&path), &environment).unwrap();
+        assert_eq!(config.data_dir, folder.path().join("data"));
+        let named: Vec<String> = config
+            .clusters
+            .iter()
+            .map(|cluster| format!("{} {}", cluster.kind.name(), cluster.name))
+            .collect();
+        assert_eq!(named, clusters);
+        config
+    }
+
+    #[test]
+    fn what_was_found_is_configured() {
+        let found = found(Some("alder"), Some("pool.example.edu"), Some("America/Chicago"));
+        let config = check(&found, &["slurm alder", "htcondor pool.example.edu"]);
+        assert_eq!(config.zone, TimeZone::get("America/Chicago").unwrap());
+    }
+
+    #[test]
+    fn what_was_not_found_is_an_example() {
+        check(&Found::default(), &[]);
+        check(&found(None, Some("birch"), None), &["htcondor birch"]);
+        let text = config_text(&Found::default());
+        for example in ["# [[cluster]]", "# kind = \"slurm\"", "# zone = ", "# [groups]"] {
+            assert!(text.contains(example), "{example} in {text}");
+        }
+    }
+
+    /// The examples are true: without their mark they load.
+    #[test]
+    fn the_examples_load() {
+        let text = config_text(&Found::default());
+        let examples: String = text
+            .lines()
+            .map(|line| match line.strip_prefix("# ") {
+                Some(example) if example.starts_with('[') || example.contains(" = ") => example,
+                _ => line,
+            })
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("plimsoll.toml");
+        write_new(&path, &examples).unwrap();
+        let environment = Environment {
+            plimsoll_config: Some(path),
+            xdg_config_home: None,
+            home: None,
+            current_dir: PathBuf::from("/"),
+            system_zone: TimeZone::UTC,
+        };
+        let config = Config::load(None, &environment).unwrap();
+        assert_eq!((config.clusters.len(), config.groups.len()), (2, 1));
+        assert_eq!(config.clusters[0].command_prefix, ["ssh", "login1"]);
+    }
+
+    #[test]
+    fn names_of_schedulers_are_made_fit() {
+        check(
+            &found(Some(" Physics Pool\" "), Some("cm.example.edu:9618?x"), None),
+            &["slurm Physics-Pool", "htcondor cm.example.edu-9618-x"],
+        );
+        check(
+            &found(Some(".."), Some("学"), Some("no\"where")),
+            &["slurm slurm", "htcondor htcondor"],
+        );
+        check(&found(Some("a"), Some("a"), None), &["slurm a", "htcondor htcondor-a"]);
+        let long = "a".repeat(300);
+        let cut = "a".repeat(200);
+        check(
+            &found(Some(&long), Some(&long), None),
+            &[&format!("slurm {cut}"), &format!("htcondor htcondor-{}", "a".repeat(191))],
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_there_is_left_as_it_is() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("plimsoll.toml");
+        write_new(&path, "one").unwrap();
+        let error = write_new(&path, "two").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "{} is already there and was left as it is: edit it, or move it away and run \
+                 `plimsoll init` again",
+                path.display()
+            )
+        );
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_named() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("no/plimsoll.toml");
+        assert_eq!(
+            format!("{:#}", write_new(&path, "").unwrap_err()),
+            format!("cannot create {}: No such file or directory (os error 2)", path.display())
+        );
+    }
+}

@@ -1,0 +1,37 @@
+//! `plimsoll report`: an analysis, answered.
+
+use std::io::{self, Write};
+
+use anyhow::{Context, Result};
+use lake::Lake;
+use query::ANALYSES;
+use source::{Live, Machine};
+
+use crate::Outcome;
+use crate::cli::Report;
+use crate::command::output;
+use crate::config::Config;
+
+pub(crate) async fn run(config: &Config, arguments: &Report) -> Result<Outcome> {
+    let Some(name) = &arguments.name else {
+        return list();
+    };
+    let analysis = query::analysis(name)?;
+    output::format(&arguments.output)?;
+    let lake = Lake::open(&config.data_dir)?;
+    let mut question = arguments.about.question(&config.zone, Live::default().now())?;
+    question.top = arguments.top;
+    let report = query::run(&lake, analysis, &question).await?;
+    output::write(&[report], &arguments.output)
+}
+
+/// Says which reports there are.
+fn list() -> Result<Outcome> {
+    let mut text = String::new();
+    for analysis in ANALYSES {
+        text += &format!("{:<16} {}\n", analysis.name, analysis.question);
+    }
+    text += "\nplimsoll report NAME [--days N | --from TIME --to TIME]; --help says more\n";
+    io::stdout().write_all(text.as_bytes()).context("cannot write")?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,19 @@
+//! `plimsoll sql`: the user's own question.
+
+use anyhow::Result;
+use lake::Lake;
+use source::{Live, Machine};
+
+use crate::Outcome;
+use crate::cli::Sql;
+use crate::command::output;
+use crate::config::Config;
+
+pub(crate) async fn run(config: &Config, arguments: &Sql) -> Result<Outcome> {
+    output::format(&arguments.output)?;
+    let lake = Lake::open(&config.data_dir)?;
+    let now = Live::default().now();
+    let question = arguments.about.question_about_all(&lake, &config.zone, now).await?;
+    let report = query::sql(&lake, &arguments.statement, arguments.limit, &question).await?;
+    output::write(&[report], &arguments.output)
+}

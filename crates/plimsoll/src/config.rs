@@ -1,0 +1,168 @@
+//! `plimsoll.toml`: found, read and checked whole before anything starts.
+
+mod check;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+
+/// What the site told Plimsoll about itself.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Config {
+    /// The file that says so; none if all of this is default.
+    pub(crate) path: Option<PathBuf>,
+    /// Where the history is kept.
+    pub(crate) data_dir: PathBuf,
+    /// In which people read times, and in which days begin.
+    pub(crate) zone: TimeZone,
+    /// In the file's order, no two of one name.
+    pub(crate) clusters: Vec<Cluster>,
+    /// Users by the name of their group. A user may be in several: a student may work for two.
+    pub(crate) groups: BTreeMap<String, Vec<String>>,
+}
+
+/// A cluster to collect from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Cluster {
+    /// Fit for a folder's name, see [`is_cluster_name`].
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    /// What the scheduler's commands run behind, such as `ssh login1`; empty if they run here.
+    pub(crate) command_prefix: Vec<String>,
+    /// How often its state is sampled.
+    pub(crate) cadence: Duration,
+}
+
+/// A scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Slurm,
+    Htcondor,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Kind; 2] = [Kind::Slurm, Kind::Htcondor];
+
+    /// Its name in the file.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Slurm => "slurm",
+            Kind::Htcondor => "htcondor",
+        }
+    }
+}
+
+/// What the file's place and its defaults depend on. Only `main` reads it off the process.
+#[derive(Clone, Debug)]
+pub(crate) struct Environment {
+    /// `$PLIMSOLL_CONFIG`
+    pub(crate) plimsoll_config: Option<PathBuf>,
+    /// `$XDG_CONFIG_HOME`
+    pub(crate) xdg_config_home: Option<PathBuf>,
+    /// `$HOME`
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) current_dir: PathBuf,
+    /// The machine's own zone.
+    pub(crate) system_zone: TimeZone,
+}
+
+/// Everything that is wrong with the file, in its order.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[error("{}", problems.join("\n"))]
+pub(crate) struct ConfigError {
+    /// Each with its place, such as `plimsoll.toml:7:1: unknown key "cluser"`.
+    pub(crate) problems: Vec<String>,
+}
+
+impl Config {
+    /// The file that was asked for (`--config`), else the one that the environment points to;
+    /// one of these must be there. Else the first that is there of those in the usual places,
+    /// else the defaults.
+    pub(crate) fn load(
+        explicit: Option<&Path>,
+        environment: &Environment,
+    ) -> Result<Config, ConfigError> {
+        let in_environment =
+            environment.plimsoll_config.as_deref().filter(|path| !path.as_os_str().is_empty());
+        let named = explicit
+            .map(|path| (path, "--config"))
+            .or(in_environment.map(|path| (path, "$PLIMSOLL_CONFIG")));
+        if let Some((path, namer)) = named {
+            let path = environment.current_dir.join(path);
+            let bytes = std::fs::read(&path).map_err(|error| {
+                unreadable(&path, &format!(", which {namer} names"), &error, environment)
+            })?;
+            return check::config(&path, &bytes, environment);
+        }
+        for path in usual_places(environment) {
+            match std::fs::read(&path) {
+                Ok(bytes) => return check::config(&path, &bytes, environment),
+                Err(error) if is_absence(&error) => {}
+                Err(error) => return Err(unreadable(&path, "", &error, environment)),
+            }
+        }
+        Ok(Config {
+            path: None,
+            data_dir: environment.current_dir.join(DEFAULT_DATA_DIR),
+            zone: environment.system_zone.clone(),
+            clusters: Vec::new(),
+            groups: BTreeMap::new(),
+        })
+    }
+}
+
+const DEFAULT_DATA_DIR: &str = "data";
+
+/// Whether a cluster may be called so. The name becomes a folder of the lake and a word of
+/// commands, so it is made of plain letters and begins with one or a digit: no path, no `..`, no
+/// option.
+pub(crate) fn is_cluster_name(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && name.len() <= LONGEST_CLUSTER_NAME
+        && name.chars().all(is_cluster_name_character)
+}
+
+pub(crate) fn is_cluster_name_character(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-')
+}
+
+/// A file's name has at most 255 bytes on Linux; `cluster=` and what a tool appends need some.
+pub(crate) const LONGEST_CLUSTER_NAME: usize = 200;
+
+fn usual_places(environment: &Environment) -> Vec<PathBuf> {
+    let user = environment
+        .xdg_config_home
+        .clone()
+        // The XDG Base Directory Specification has relative paths ignored.
+        .filter(|folder| folder.is_absolute())
+        .or_else(|| environment.home.as_ref().map(|home| home.join(".config")));
+    let mut places = vec![environment.current_dir.join("plimsoll.toml")];
+    places.extend(user.map(|folder| folder.join("plimsoll/plimsoll.toml")));
+    places.push("/etc/plimsoll/plimsoll.toml".into());
+    places
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn unreadable(
+    path: &Path,
+    named: &str,
+    error: &io::Error,
+    environment: &Environment,
+) -> ConfigError {
+    let path = shown(path, environment);
+    ConfigError { problems: vec![format!("cannot read {path}{named}: {error}")] }
+}
+
+/// A path as the user would write it.
+fn shown(path: &Path, environment: &Environment) -> String {
+    path.strip_prefix(&environment.current_dir).unwrap_or(path).display().to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,375 @@
+//! From bytes to a [`Config`], or to everything that is wrong with them.
+//!
+//! The parsed document is walked by hand rather than by a derived reader, which would stop at
+//! the first error.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use query::nearest;
+use super::{
+    Cluster, Config, ConfigError, DEFAULT_DATA_DIR, Environment, Kind, LONGEST_CLUSTER_NAME,
+    is_cluster_name, shown,
+};
+
+const DEFAULT_CADENCE: Duration = Duration::from_secs(5 * 60);
+
+/// The lake is made of days: a cluster that is sampled less than daily has days without a sample.
+const LONGEST_CADENCE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Reads a file's bytes. `path` is absolute: relative paths in the file begin at its folder.
+pub(super) fn config(
+    path: &Path,
+    bytes: &[u8],
+    environment: &Environment,
+) -> Result<Config, ConfigError> {
+    let file = shown(path, environment);
+    let text = str::from_utf8(bytes).map_err(|error| {
+        let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+        let (line, column) = place(&valid, valid.len());
+        ConfigError { problems: vec![format!("{file}:{line}:{column}: not UTF-8 from here on")] }
+    })?;
+    // A byte order mark is no character of the first line.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+
+    let mut problems = Problems::default();
+    let (document, syntax_errors) = DeTable::parse_recoverable(text);
+    for error in &syntax_errors {
+        let span = error.span().unwrap_or(0..0);
+        let words = match text.get(span.clone()).map(str::trim) {
+            None | Some("") => error.message().to_owned(),
+            Some(culprit) => format!("{}: {:?}", error.message(), shortened(culprit)),
+        };
+        problems.add(span, words);
+    }
+    // What a document with broken syntax means is a guess: its errors are told first, alone.
+    let settings = if syntax_errors.is_empty() {
+        settings(document.get_ref(), &mut problems, &|offset| place(text, offset).0)
+    } else {
+        Settings::default()
+    };
+
+    if problems.found.is_empty() {
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        Ok(Config {
+            path: Some(path.to_owned()),
+            data_dir: folder.join(settings.data_dir.unwrap_or(DEFAULT_DATA_DIR.into())),
+            zone: settings.zone.unwrap_or_else(|| environment.system_zone.clone()),
+            clusters: settings.clusters,
+            groups: settings.groups,
+        })
+    } else {
+        // Tables come in the order of their keys; a reader goes through the file.
+        problems.found.sort_by_key(|(span, _)| span.start);
+        // The parser may say one thing several times, such as of brackets left open.
+        problems.found.dedup();
+        let lines = problems.found.into_iter().map(|(span, words)| {
+            let (line, column) = place(text, span.start);
+            format!("{file}:{line}:{column}: {words}")
+        });
+        Err(ConfigError { problems: lines.collect() })
+    }
+}
+
+/// What the file says, before defaults.
+#[derive(Default)]
+struct Settings {
+    data_dir: Option<PathBuf>,
+    zone: Option<TimeZone>,
+    clusters: Vec<Cluster>,
+    groups: BTreeMap<String, Vec<String>>,
+}
+
+/// What is wrong, and where.
+#[derive(Default)]
+struct Problems {
+    found: Vec<(Range<usize>, String)>,
+}
+
+impl Problems {
+    fn add(&mut self, span: Range<usize>, words: impl Into<String>) {
+        self.found.push((span, words.into()));
+    }
+}
+
+fn settings(
+    document: &DeTable,
+    problems: &mut Problems,
+    line: &dyn Fn(usize) -> usize,
+) -> Settings {
+    let mut settings = Settings::default();
+    unknown_keys(document, &["data_dir", "zone", "cluster", "groups"], problems);
+    if let Some(value) = document.get("data_dir") {
+        settings.data_dir = data_dir(value, problems);
+    }
+    if let Some(value) = document.get("zone") {
+        settings.zone = zone(value, problems);
+    }
+    if let Some(value) = document.get("cluster") {
+        settings.clusters = clusters(value, problems, line);
+    }
+    if let Some(value) = document.get("groups") {
+        settings.groups = groups(value, problems);
+    }
+    settings
+}
+
+fn data_dir(value: &Spanned<DeValue>, problems: &mut Problems) -> Option<PathBuf> {
+    let folder = string("data_dir", "a string", value, problems)?;
+    if folder.is_empty() {
+        problems.add(value.span(), "data_dir: it is empty");
+    } else if folder.starts_with('~') {
+        let words = format!("data_dir: {folder:?} is not expanded as in a shell: write it whole");
+        problems.add(value.span(), words);
+    }
+    Some(folder.into())
+}
+
+fn zone(value: &Spanned<DeValue>, problems: &mut Problems) -> Option<TimeZone> {
+    let name = string("zone", "a string", value, problems)?;
+    let zone = TimeZone::get(name).ok();
+    if zone.is_none() {
+        let known: Vec<String> = jiff::tz::db().available().map(|zone| zone.to_string()).collect();
+        let advice = match nearest(name, known.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean {near:?}?"),
+            None => "write a name such as \"America/Chicago\"".to_owned(),
+        };
+        problems.add(value.span(), format!("zone: unknown time zone {name:?}: {advice}"));
+    }
+    zone
+}
+
+fn clusters(
+    value: &Spanned<DeValue>,
+    problems: &mut Problems,
+    line: &dyn Fn(usize) -> usize,
+) -> Vec<Cluster> {
+    let DeValue::Array(elements) = value.get_ref() else {
+        let words = format!("cluster: write [[cluster]], not {}", type_name(value.get_ref()));
+        problems.add(value.span(), words);
+        return Vec::new();
+    };
+    let mut lines_by_name = HashMap::new();
+    let mut clusters = Vec::new();
+    for element in elements {
+        let DeValue::Table(table) = element.get_ref() else {
+            wrong_type("cluster", "a table", element, problems);
+            continue;
+        };
+        let Some(cluster) = cluster(table, element.span(), problems) else { continue };
+        let span = table.get("name").map_or(element.span(), Spanned::span);
+        if let Some(first) = lines_by_name.get(&cluster.name) {
+            let name = &cluster.name;
+            let words =
+                format!("cluster.name: {name:?} is already the name of a cluster, in line {first}");
+            problems.add(span, words);
+        } else {
+            lines_by_name.insert(cluster.name.clone(), line(span.start));
+        }
+        clusters.push(cluster);
+    }
+    clusters
+}
+
+/// A cluster whose name could be read; the rest may be wrong, and then is a problem.
+fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Option<Cluster> {
+    unknown_keys(table, &["name", "kind", "command_prefix", "cadence"], problems);
+    let kind = match table.get("kind") {
+        Some(value) => kind(value, problems),
+        None => {
+            let words = "cluster.kind: missing: write kind = \"slurm\" or kind = \"htcondor\"";
+            problems.add(span.clone(), words);
+            None
+        }
+    };
+    let command_prefix = table
+        .get("command_prefix")
+        .map(|value| words("cluster.command_prefix", value, problems))
+        .unwrap_or_default();
+    let cadence = match table.get("cadence") {
+        Some(value) => cadence(value, problems),
+        None => Some(DEFAULT_CADENCE),
+    };
+    let name = match table.get("name") {
+        Some(value) => cluster_name(value, problems),
+        None => {
+            problems.add(span, "cluster.name: missing: every cluster needs one");
+            None
+        }
+    };
+    Some(Cluster {
+        name: name?,
+        // A stand-in for what is wrong: with a problem on record no cluster is handed out.
+        kind: kind.unwrap_or(Kind::Slurm),
+        command_prefix,
+        cadence: cadence.unwrap_or(DEFAULT_CADENCE),
+    })
+}
+
+fn cluster_name(value: &Spanned<DeValue>, problems: &mut Problems) -> Option<String> {
+    let name = string("cluster.name", "a string", value, problems)?;
+    if !is_cluster_name(name) {
+        let words = format!(
+            "cluster.name: {name:?} cannot name a folder: use letters, digits, '.', '_' and '-', \
+             a letter or a digit first, at most {LONGEST_CLUSTER_NAME}"
+        );
+        problems.add(value.span(), words);
+        return None;
+    }
+    Some(name.to_owned())
+}
+
+fn kind(value: &Spanned<DeValue>, problems: &mut Problems) -> Option<Kind> {
+    let name = string("cluster.kind", "a string", value, problems)?;
+    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+    if kind.is_none() {
+        let advice = advice(name, &Kind::ALL.map(Kind::name));
+        problems.add(value.span(), format!("cluster.kind: unknown scheduler {name:?}: {advice}"));
+    }
+    kind
+}
+
+fn cadence(value: &Spanned<DeValue>, problems: &mut Problems) -> Option<Duration> {
+    let written = string("cluster.cadence", "a string such as \"5m\"", value, problems)?;
+    let problem = match duration(written) {
+        None => "is not a whole number and s, m or h, such as \"5m\"",
+        Some(Duration::ZERO) => "is no time at all",
+        Some(cadence) if cadence > LONGEST_CADENCE => "is more than a day (24h)",
+        Some(cadence) => return Some(cadence),
+    };
+    problems.add(value.span(), format!("cluster.cadence: {written:?} {problem}"));
+    None
+}
+
+/// A whole number of seconds, minutes or hours. More than fits is the longest time there is.
+fn duration(written: &str) -> Option<Duration> {
+    let unit_seconds = match written.chars().last()? {
+        's' => 1,
+        'm' => 60,
+        'h' => 60 * 60,
+        _ => return None,
+    };
+    let number = &written[..written.len() - 1];
+    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number = number.parse::<u64>().unwrap_or(u64::MAX);
+    Some(Duration::from_secs(number.saturating_mul(unit_seconds)))
+}
+
+fn groups(value: &Spanned<DeValue>, problems: &mut Problems) -> BTreeMap<String, Vec<String>> {
+    let DeValue::Table(table) = value.get_ref() else {
+        wrong_type("groups", "a table ([groups])", value, problems);
+        return BTreeMap::new();
+    };
+    let mut groups = BTreeMap::new();
+    for (name, members) in table {
+        if name.get_ref().is_empty() {
+            problems.add(name.span(), "groups: a group's name is empty");
+        }
+        let key = format!("groups.{}", name.get_ref().escape_debug());
+        groups.insert(name.get_ref().to_string(), words(&key, members, problems));
+        repeated_users(&key, members, problems);
+    }
+    groups
+}
+
+/// A user who stands twice in one group would count twice.
+fn repeated_users(key: &str, members: &Spanned<DeValue>, problems: &mut Problems) {
+    let DeValue::Array(members) = members.get_ref() else { return };
+    let mut seen = HashSet::new();
+    for member in members {
+        if let DeValue::String(user) = member.get_ref()
+            && !seen.insert(user)
+        {
+            problems.add(member.span(), format!("{key}: {user:?} stands here twice"));
+        }
+    }
+}
+
+/// A list of words, none empty.
+fn words(key: &str, value: &Spanned<DeValue>, problems: &mut Problems) -> Vec<String> {
+    let DeValue::Array(elements) = value.get_ref() else {
+        wrong_type(key, "an array of strings", value, problems);
+        return Vec::new();
+    };
+    let mut words = Vec::new();
+    for element in elements {
+        let Some(word) = string(key, "strings only", element, problems) else { continue };
+        if word.is_empty() {
+            problems.add(element.span(), format!("{key}: an empty string"));
+        }
+        words.push(word.to_owned());
+    }
+    words
+}
+
+fn string<'a>(
+    key: &str,
+    expected: &str,
+    value: &'a Spanned<DeValue>,
+    problems: &mut Problems,
+) -> Option<&'a str> {
+    match value.get_ref() {
+        DeValue::String(text) => Some(text),
+        _ => {
+            wrong_type(key, expected, value, problems);
+            None
+        }
+    }
+}
+
+fn wrong_type(key: &str, expected: &str, value: &Spanned<DeValue>, problems: &mut Problems) {
+    let found = type_name(value.get_ref());
+    problems.add(value.span(), format!("{key}: expected {expected}, found {found}"));
+}
+
+fn type_name(value: &DeValue) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "an array",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+fn unknown_keys(table: &DeTable, valid: &[&str], problems: &mut Problems) {
+    for key in table.keys() {
+        let name: &str = key.get_ref();
+        if !valid.contains(&name) {
+            let advice = advice(name, valid);
+            problems.add(key.span(), format!("unknown key {name:?}: {advice}"));
+        }
+    }
+}
+
+fn advice(wrong: &str, valid: &[&str]) -> String {
+    match nearest(wrong, valid.iter().copied()) {
+        Some(near) => format!("did you mean {near:?}?"),
+        None => {
+            let names: Vec<String> = valid.iter().map(|name| format!("{name:?}")).collect();
+            format!("there are {}", names.join(", "))
+        }
+    }
+}
+
+/// The beginning of the first line.
+fn shortened(text: &str) -> String {
+    text.lines().next().unwrap_or_default().chars().take(40).collect()
+}
+
+/// Line and column of an offset, from 1, in characters.
+fn place(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+}

@@ -1,0 +1,382 @@
+//! Whole files, and exactly what is said of them.
+
+use std::fs;
+
+use tempfile::TempDir;
+
+use super::*;
+
+fn environment(current_dir: &Path) -> Environment {
+    Environment {
+        plimsoll_config: None,
+        xdg_config_home: None,
+        home: None,
+        current_dir: current_dir.to_owned(),
+        system_zone: TimeZone::get("Europe/Berlin").unwrap(),
+    }
+}
+
+fn read(text: impl AsRef<[u8]>) -> Result<Config, ConfigError> {
+    check::config(Path::new("/site/plimsoll.toml"), text.as_ref(), &environment(Path::new("/site")))
+}
+
+/// What is said of a file, without the file's name.
+fn check(text: impl AsRef<[u8]>, problems: &[&str]) {
+    let said = read(text).map_err(|error| error.problems);
+    let expected = problems.iter().map(|problem| format!("plimsoll.toml:{problem}")).collect();
+    assert_eq!(said, Err(expected));
+}
+
+#[test]
+fn every_setting_is_read() {
+    let config = read(
+        r#"
+data_dir = "/var/lib/plimsoll"
+zone = "America/Chicago"
+[[cluster]]
+name = "alder"
+kind = "slurm"
+command_prefix = ["ssh", "login1"]
+cadence = "90s"
+[[cluster]]
+name = "birch"
+kind = "htcondor"
+[groups]
+physics = ["alice", "bob"]
+chemistry = ["alice"]
+"#,
+    );
+    let expected = Config {
+        path: Some("/site/plimsoll.toml".into()),
+        data_dir: "/var/lib/plimsoll".into(),
+        zone: TimeZone::get("America/Chicago").unwrap(),
+        clusters: vec![
+            Cluster {
+                name: "alder".into(),
+                kind: Kind::Slurm,
+                command_prefix: vec!["ssh".into(), "login1".into()],
+                cadence: Duration::from_secs(90),
+            },
+            Cluster {
+                name: "birch".into(),
+                kind: Kind::Htcondor,
+                command_prefix: vec![],
+                cadence: Duration::from_secs(300),
+            },
+        ],
+        groups: BTreeMap::from([
+            ("chemistry".into(), vec!["alice".into()]),
+            ("physics".into(), vec!["alice".into(), "bob".into()]),
+        ]),
+    };
+    assert_eq!(config, Ok(expected));
+}
+
+#[test]
+fn an_empty_file_means_the_defaults() {
+    let config = read("").unwrap();
+    assert_eq!(config.data_dir, Path::new("/site/data"));
+    assert_eq!(config.zone, TimeZone::get("Europe/Berlin").unwrap());
+    assert_eq!((config.clusters, config.groups), (vec![], BTreeMap::new()));
+}
+
+#[test]
+fn a_relative_data_dir_begins_at_the_files_folder() {
+    assert_eq!(read("data_dir = 'lake/1'").unwrap().data_dir, Path::new("/site/lake/1"));
+}
+
+#[test]
+fn all_errors_are_told_at_once_in_the_files_order() {
+    check(
+        r#"zone = "Amercia/Chicago"
+data_dir = 5
+
+[[cluster]]
+nmae = "alder"
+kind = "condor"
+cadence = "0m"
+
+[[cluser]]
+name = "birch"
+
+[group]
+physics = ["alice"]
+"#,
+        &[
+            r#"1:8: zone: unknown time zone "Amercia/Chicago": did you mean "America/Chicago"?"#,
+            "2:12: data_dir: expected a string, found an integer",
+            "4:1: cluster.name: missing: every cluster needs one",
+            r#"5:1: unknown key "nmae": did you mean "name"?"#,
+            r#"6:8: cluster.kind: unknown scheduler "condor": did you mean "htcondor"?"#,
+            r#"7:11: cluster.cadence: "0m" is no time at all"#,
+            r#"9:3: unknown key "cluser": did you mean "cluster"?"#,
+            r#"12:2: unknown key "group": did you mean "groups"?"#,
+        ],
+    );
+}
+
+#[test]
+fn an_unknown_key_that_is_near_none_lists_the_valid_ones() {
+    check(
+        "email = 'x'",
+        &[r#"1:1: unknown key "email": there are "data_dir", "zone", "cluster", "groups""#],
+    );
+}
+
+#[test]
+fn wrong_types_are_named() {
+    check(
+        r#"zone = true
+cluster = "alder"
+groups = [1]
+data_dir = 1.5
+"#,
+        &[
+            "1:8: zone: expected a string, found a boolean",
+            "2:11: cluster: write [[cluster]], not a string",
+            "3:10: groups: expected a table ([groups]), found an array",
+            "4:12: data_dir: expected a string, found a number",
+        ],
+    );
+    check(
+        r#"cluster = [1, { name = 2026-01-01, kind = [], command_prefix = "ssh", cadence = 300 }]
+groups = { physics = "alice", chemistry = ["bob", 7] }
+"#,
+        &[
+            "1:12: cluster: expected a table, found an integer",
+            "1:24: cluster.name: expected a string, found a date",
+            "1:43: cluster.kind: expected a string, found an array",
+            "1:64: cluster.command_prefix: expected an array of strings, found a string",
+            r#"1:81: cluster.cadence: expected a string such as "5m", found an integer"#,
+            "2:22: groups.physics: expected an array of strings, found a string",
+            "2:51: groups.chemistry: expected strings only, found an integer",
+        ],
+    );
+    check("[cluster]\nname = 'alder'\n", &["1:1: cluster: write [[cluster]], not a table"]);
+}
+
+#[test]
+fn a_cluster_needs_a_kind() {
+    check(
+        "[[cluster]]\nname = 'alder'\n",
+        &[r#"1:1: cluster.kind: missing: write kind = "slurm" or kind = "htcondor""#],
+    );
+    check(
+        "[[cluster]]\nname = 'alder'\nkind = 'pbs'\n",
+        &[r#"3:8: cluster.kind: unknown scheduler "pbs": there are "slurm", "htcondor""#],
+    );
+}
+
+#[test]
+fn two_clusters_of_one_name_are_told_apart_by_line() {
+    check(
+        "[[cluster]]\nname = 'alder'\nkind = 'slurm'\n[[cluster]]\nname = 'alder'\nkind = 'slurm'\n",
+        &[r#"5:8: cluster.name: "alder" is already the name of a cluster, in line 2"#],
+    );
+}
+
+#[test]
+fn a_cluster_has_a_name_fit_for_a_folder() {
+    for name in ["", "..", ".a", "-a", "_a", "a/b", "a\\b", "a b", "ü", "a=b", "a\n"] {
+        check(
+            format!("[[cluster]]\nname = {}\nkind = 'slurm'\n", toml::Value::from(name)),
+            &[&format!(
+                "2:8: cluster.name: {name:?} cannot name a folder: use letters, digits, '.', '_' \
+                 and '-', a letter or a digit first, at most 200"
+            )],
+        );
+    }
+    for name in ["a", "7", "A.b_c-d", &"a".repeat(200)] {
+        assert!(is_cluster_name(name), "{name}");
+    }
+    assert!(!is_cluster_name(&"a".repeat(201)));
+}
+
+#[test]
+fn a_cadence_is_a_time() {
+    fn cadence(written: &str) -> Result<Config, ConfigError> {
+        read(format!("[[cluster]]\nname='a'\nkind='slurm'\ncadence = \"{written}\"\n"))
+    }
+    for (written, seconds) in [("1s", 1), ("5m", 300), ("24h", 86_400)] {
+        assert_eq!(cadence(written).unwrap().clusters[0].cadence, Duration::from_secs(seconds));
+    }
+    for written in ["", "5", "m", "-5m", "+5m", "5 m", "1.5h", "5d", "5m ", "5ü"] {
+        assert_eq!(
+            cadence(written).unwrap_err().problems,
+            [format!(
+                "plimsoll.toml:4:11: cluster.cadence: \"{written}\" is not a whole number and s, \
+                 m or h, such as \"5m\""
+            )]
+        );
+    }
+    // 2^64 seconds, 2^64 - 1 hours.
+    for written in ["25h", "86401s", "18446744073709551616s", "18446744073709551615h"] {
+        assert_eq!(
+            cadence(written).unwrap_err().problems,
+            [format!(
+                "plimsoll.toml:4:11: cluster.cadence: \"{written}\" is more than a day (24h)"
+            )]
+        );
+    }
+}
+
+#[test]
+fn a_zone_is_one_that_the_database_knows() {
+    check(
+        "zone = 'Chicago'",
+        &[r#"1:8: zone: unknown time zone "Chicago": did you mean "America/Chicago"?"#],
+    );
+    check(
+        "zone = 'CST'",
+        &[r#"1:8: zone: unknown time zone "CST": write a name such as "America/Chicago""#],
+    );
+    check(
+        "zone = ''",
+        &[r#"1:8: zone: unknown time zone "": write a name such as "America/Chicago""#],
+    );
+}
+
+#[test]
+fn a_data_dir_is_a_path() {
+    check("data_dir = ''", &["1:12: data_dir: it is empty"]);
+    check(
+        "data_dir = '~/lake'",
+        &[r#"1:12: data_dir: "~/lake" is not expanded as in a shell: write it whole"#],
+    );
+}
+
+#[test]
+fn a_user_stands_once_in_a_group() {
+    check(
+        "[groups]\nphysics = ['ann', 'bob', 'ann', '']\n'' = []\n",
+        &[
+            r#"2:26: groups.physics: "ann" stands here twice"#,
+            "2:33: groups.physics: an empty string",
+            "3:1: groups: a group's name is empty",
+        ],
+    );
+}
+
+#[test]
+fn columns_are_counted_in_characters() {
+    // Before the 1 stand `groups = { 'ü' = ['ö', `: 23 characters, 25 bytes.
+    check(
+        "groups = { 'ü' = ['ö', 1] }",
+        &["1:24: groups.ü: expected strings only, found an integer"],
+    );
+}
+
+#[test]
+fn a_byte_order_mark_takes_no_column() {
+    check("\u{feff}zone = 1", &["1:8: zone: expected a string, found an integer"]);
+}
+
+#[test]
+fn brackets_left_open_are_told_once() {
+    check("zone = [[[[", &["1:12: unclosed array, expected `]`"]);
+}
+
+/// `foo` would be an unknown key.
+#[test]
+fn all_syntax_errors_are_told_and_nothing_is_guessed_from_the_rest() {
+    check(
+        "zone = \ndata_dir = 'a'\ndata_dir = 'b'\nfoo = bar\n[groups\n",
+        &[
+            "1:8: string values must be quoted, expected literal string",
+            "3:1: duplicate key: \"data_dir\"",
+            "4:7: string values must be quoted, expected literal string: \"bar\"",
+            "5:8: unclosed table, expected `]`",
+        ],
+    );
+}
+
+#[test]
+fn what_is_not_utf_8_is_found() {
+    check(b"# caf\xc3\xa9\nzone = '\xff'", &["2:9: not UTF-8 from here on"]);
+}
+
+struct Site {
+    folder: TempDir,
+    environment: Environment,
+}
+
+/// A folder with files, each of which names its place as its data folder.
+fn site(files: &[&str]) -> Site {
+    let folder = TempDir::new().unwrap();
+    for file in files {
+        let path = folder.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "data_dir = '.'").unwrap();
+    }
+    let current_dir = folder.path().join("work");
+    fs::create_dir_all(&current_dir).unwrap();
+    let environment =
+        Environment { home: Some(folder.path().join("home")), ..environment(&current_dir) };
+    Site { folder, environment }
+}
+
+impl Site {
+    fn finds(&self, explicit: Option<&str>, file: &str) {
+        let config = Config::load(explicit.map(Path::new), &self.environment).unwrap();
+        assert_eq!(config.path, Some(self.folder.path().join(file)));
+    }
+}
+
+#[test]
+fn the_first_file_of_the_usual_places_is_taken() {
+    let files =
+        ["work/plimsoll.toml", "home/.config/plimsoll/plimsoll.toml", "xdg/plimsoll/plimsoll.toml"];
+    let mut site = site(&files);
+    site.finds(None, files[0]);
+    fs::remove_file(site.folder.path().join(files[0])).unwrap();
+    site.finds(None, files[1]);
+    site.environment.xdg_config_home = Some("relative".into());
+    site.finds(None, files[1]);
+    site.environment.xdg_config_home = Some(site.folder.path().join("xdg"));
+    site.finds(None, files[2]);
+}
+
+#[test]
+fn the_last_of_the_usual_places_is_the_machines() {
+    assert_eq!(
+        usual_places(&environment(Path::new("/work"))),
+        [Path::new("/work/plimsoll.toml"), Path::new("/etc/plimsoll/plimsoll.toml")]
+    );
+}
+
+#[test]
+fn a_named_file_goes_before_the_usual_places() {
+    let mut site = site(&["work/plimsoll.toml", "work/a.toml", "work/b.toml"]);
+    site.environment.plimsoll_config = Some("".into());
+    site.finds(None, "work/plimsoll.toml");
+    site.environment.plimsoll_config = Some("a.toml".into());
+    site.finds(None, "work/a.toml");
+    site.finds(Some("b.toml"), "work/b.toml");
+}
+
+#[test]
+fn a_named_file_must_be_there() {
+    let mut site = site(&["work/plimsoll.toml"]);
+    let said = |explicit: Option<&str>, site: &Site| {
+        Config::load(explicit.map(Path::new), &site.environment).unwrap_err().to_string()
+    };
+    assert_eq!(
+        said(Some("a.toml"), &site),
+        "cannot read a.toml, which --config names: No such file or directory (os error 2)"
+    );
+    site.environment.plimsoll_config = Some("/no/b.toml".into());
+    assert_eq!(
+        said(None, &site),
+        "cannot read /no/b.toml, which $PLIMSOLL_CONFIG names: No such file or directory (os error 2)"
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_no_reason_to_look_further() {
+    let site = site(&["home/.config/plimsoll/plimsoll.toml"]);
+    fs::create_dir(site.environment.current_dir.join("plimsoll.toml")).unwrap();
+    assert_eq!(
+        Config::load(None, &site.environment).unwrap_err().to_string(),
+        "cannot read plimsoll.toml: Is a directory (os error 21)"
+    );
+}

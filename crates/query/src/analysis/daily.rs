@@ -1,0 +1,57 @@
+//! What ran on each day.
+
+use report::Unit;
+
+use super::{Analysis, Column, RUNNING_JOBS};
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    name: "daily",
+    question: "What ran on each day?",
+    sql: "
+        WITH part AS (
+            SELECT touched.date,
+                   touched.user,
+                   touched.alloc_cpus,
+                   touched.alloc_gpus,
+                   touched.req_mem_mb,
+                   touched.run_rate * seconds_between(
+                       greatest(touched.from_time, day.start_time),
+                       greatest(touched.from_time, least(touched.to_time, day.end_time))
+                   ) AS run_seconds
+            FROM (
+                SELECT unnest(days_touched(from_time, to_time)) AS date,
+                       user, alloc_cpus, alloc_gpus, req_mem_mb, from_time, to_time, run_rate
+                FROM job_run
+            ) AS touched
+            JOIN day ON day.date = touched.date
+        ),
+        total AS (
+            SELECT date,
+                   count(*) AS jobs,
+                   count(DISTINCT user) AS users,
+                   sum(alloc_cpus * run_seconds) / 3600 AS cpu_hours,
+                   sum(alloc_gpus * run_seconds) / 3600 AS gpu_hours,
+                   sum(req_mem_mb * run_seconds) / 1024 / 3600 AS memory_gib_hours
+            FROM part
+            GROUP BY date
+        )
+        SELECT day.date,
+               CASE WHEN day.is_collected AND total.date IS NULL THEN 0 ELSE total.jobs END AS jobs,
+               CASE WHEN day.is_collected AND total.date IS NULL THEN 0 ELSE total.users END AS users,
+               CASE WHEN day.is_collected AND total.date IS NULL THEN 0 ELSE total.cpu_hours END AS cpu_hours,
+               CASE WHEN day.is_collected AND total.date IS NULL THEN 0 ELSE total.gpu_hours END AS gpu_hours,
+               CASE WHEN day.is_collected AND total.date IS NULL THEN 0 ELSE total.memory_gib_hours END AS memory_gib_hours
+        FROM day
+        LEFT JOIN total ON total.date = day.date
+        ORDER BY day.date
+    ",
+    columns: &[
+        Column { name: "date", heading: "Date", unit: Unit::Date, meaning: "The day, in the site's zone." },
+        Column { name: "jobs", heading: "Jobs", unit: Unit::Count, meaning: "Attempts that ran on the day; one over midnight counts on both." },
+        Column { name: "users", heading: "Users", unit: Unit::Count, meaning: "Users whose jobs ran." },
+        Column { name: "cpu_hours", heading: "CPU hours", unit: Unit::Hours, meaning: "CPUs held, times the time." },
+        Column { name: "gpu_hours", heading: "GPU hours", unit: Unit::Hours, meaning: "GPUs held, times the time." },
+        Column { name: "memory_gib_hours", heading: "Memory GiB h", unit: Unit::GibibyteHours, meaning: "Memory asked for, times the time." },
+    ],
+    notes: &[RUNNING_JOBS, "A dash is a day that was not collected; a zero is one on which nothing ran."],
+};

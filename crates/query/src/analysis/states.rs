@@ -1,0 +1,48 @@
+//! How jobs ended.
+
+use report::Unit;
+
+use super::{Analysis, Column};
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    name: "states",
+    question: "How did jobs end?",
+    sql: "
+        SELECT state,
+               count(*) AS jobs,
+               100.0 * count(*) / sum(count(*)) OVER () AS share,
+               count(DISTINCT user) AS users
+        FROM job_outcome
+        GROUP BY state
+        ORDER BY jobs DESC, state
+    ",
+    columns: &[
+        Column {
+            name: "state",
+            heading: "State",
+            unit: Unit::Label,
+            meaning: "The scheduler's word.",
+        },
+        Column {
+            name: "jobs",
+            heading: "Jobs",
+            unit: Unit::Count,
+            meaning: "Attempts that ended so in the period, or had not ended.",
+        },
+        Column {
+            name: "share",
+            heading: "Share %",
+            unit: Unit::Percent,
+            meaning: "Of all attempts here.",
+        },
+        Column {
+            name: "users",
+            heading: "Users",
+            unit: Unit::Count,
+            meaning: "Users with such an attempt.",
+        },
+    ],
+    notes: &[
+        "Attempts that ended in the period, and those that had not ended when they were last observed.",
+    ],
+};

@@ -1,0 +1,120 @@
+//! How much of a question's time was observed.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use datafusion::arrow::array::{BooleanArray, Date32Array, RecordBatch, TimestampMicrosecondArray};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
+use datafusion::datasource::MemTable;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use lake::{Lake, Tracker};
+use report::ClusterCoverage;
+
+use crate::Question;
+use crate::lake_table::days_since_epoch;
+
+/// Each cluster's part of the question's time.
+pub(crate) async fn clusters(lake: &Lake, question: &Question) -> Result<Vec<ClusterCoverage>> {
+    let days = days(question, &TimeZone::UTC)?;
+    let mut clusters = Vec::new();
+    for (cluster, tracker) in trackers(lake, question).await? {
+        clusters.push(ClusterCoverage {
+            cluster,
+            days_collected: days.iter().filter(|day| tracker.days.contains_key(&day.date)).count()
+                as i64,
+            days: days.len() as i64,
+            fresh_time: tracker.days.values().map(|facts| facts.collected_time).max(),
+        });
+    }
+    Ok(clusters)
+}
+
+/// The table `day`: the days of the site's calendar that the period touches, each from its start
+/// to its end within the period, and whether every cluster was asked about it.
+pub(crate) async fn day_table(lake: &Lake, question: &Question) -> Result<MemTable> {
+    let trackers = trackers(lake, question).await?;
+    let days = days(question, &question.period.zone)?;
+    let is_collected = |day: &Day| {
+        !trackers.is_empty()
+            && trackers.iter().all(|(_, tracker)| asked_about(tracker, day.start, day.end))
+    };
+    let moments = |moment: fn(&Day) -> Timestamp| {
+        TimestampMicrosecondArray::from_iter_values(
+            days.iter().map(|day| moment(day).as_microsecond()),
+        )
+        .with_timezone("UTC")
+    };
+    let moment = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("date", DataType::Date32, false),
+        Field::new("start_time", moment.clone(), false),
+        Field::new("end_time", moment, false),
+        Field::new("is_collected", DataType::Boolean, false),
+    ]));
+    let batch = RecordBatch::try_new(
+        schema.clone(),
+        vec![
+            Arc::new(Date32Array::from_iter_values(
+                days.iter().map(|day| days_since_epoch(day.date)),
+            )),
+            Arc::new(moments(|day| day.start)),
+            Arc::new(moments(|day| day.end)),
+            Arc::new(BooleanArray::from_iter(days.iter().map(|day| Some(is_collected(day))))),
+        ],
+    )?;
+    Ok(MemTable::try_new(schema, vec![vec![batch]])?)
+}
+
+/// A day's part of the period.
+struct Day {
+    date: Date,
+    start: Timestamp,
+    end: Timestamp,
+}
+
+/// The days of a zone's calendar that the period touches.
+fn days(question: &Question, zone: &TimeZone) -> Result<Vec<Day>> {
+    let (start, end) = (question.period.start, question.period.end);
+    let mut days = Vec::new();
+    let mut day = start.to_zoned(zone.clone()).start_of_day()?;
+    while day.timestamp() < end {
+        let next = day
+            .tomorrow()
+            .and_then(|next| next.start_of_day())
+            .context("the end of the calendar")?;
+        days.push(Day {
+            date: day.date(),
+            start: day.timestamp().max(start),
+            end: next.timestamp().min(end),
+        });
+        day = next;
+    }
+    Ok(days)
+}
+
+/// Whether each of the UTC days in an interval was asked about.
+fn asked_about(tracker: &Tracker, start: Timestamp, end: Timestamp) -> bool {
+    let mut date = start.to_zoned(TimeZone::UTC).date();
+    let last = (end - jiff::SignedDuration::from_micros(1)).to_zoned(TimeZone::UTC).date();
+    while date <= last {
+        let Ok(next) = date.tomorrow() else { return false };
+        if !tracker.days.contains_key(&date) {
+            return false;
+        }
+        date = next;
+    }
+    true
+}
+
+async fn trackers(lake: &Lake, question: &Question) -> Result<Vec<(String, Tracker)>> {
+    let mut trackers = Vec::new();
+    for cluster in lake.clusters().await? {
+        if question.clusters.is_empty() || question.clusters.contains(&cluster) {
+            let tracker = lake.tracker(&cluster).await?;
+            trackers.push((cluster, tracker));
+        }
+    }
+    Ok(trackers)
+}

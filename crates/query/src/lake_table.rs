@@ -1,0 +1,265 @@
+//! A table of the lake as DataFusion sees it: the files that a question needs, and no others.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use async_trait::async_trait;
+use datafusion::arrow::array::{
+    ArrayRef, BooleanArray, Date32Array, StringViewArray, TimestampMicrosecondArray, UInt64Array,
+};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::pruning::PruningStatistics;
+use datafusion::common::{Column, DFSchema, Result, ScalarValue, Statistics};
+use datafusion::datasource::TableType;
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::datasource::file_format::parquet::ParquetFormat;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder};
+use datafusion::datasource::table_schema::TableSchema;
+use datafusion::error::DataFusionError;
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
+use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::empty::EmptyExec;
+use futures::{StreamExt, stream};
+use jiff::civil::Date;
+use lake::{Lake, LakeFile, TimeRange};
+use report::SkippedFile;
+
+use crate::session::Seen;
+
+/// Where sessions find the lake's store.
+pub(crate) static STORE_URL: LazyLock<url::Url> =
+    LazyLock::new(|| url::Url::parse("lake://local").expect("it is a URL"));
+
+/// A table of the lake, restricted to some clusters.
+pub(crate) struct LakeTable {
+    lake: Lake,
+    table: &'static record::Table,
+    /// None named means all.
+    clusters: Vec<String>,
+    schema: TableSchema,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl LakeTable {
+    pub(crate) fn new(
+        lake: Lake,
+        table: &'static record::Table,
+        clusters: Vec<String>,
+        seen: Arc<Mutex<Seen>>,
+    ) -> LakeTable {
+        let schema = TableSchema::builder(Arc::new(view_strings(&table.schema())))
+            .with_table_partition_cols(vec![
+                Arc::new(Field::new("cluster", DataType::Utf8View, false)),
+                Arc::new(Field::new("date", DataType::Date32, false)),
+            ])
+            .build();
+        LakeTable { lake, table, clusters, schema, seen }
+    }
+
+    /// The files that may hold rows that pass the filters, by their dates and by what their
+    /// trackers know.
+    async fn files(&self, state: &dyn Session, filters: &[Expr]) -> Result<Vec<LakeFile>> {
+        let mut files = self
+            .lake
+            .files(self.table)
+            .await
+            .map_err(|error| DataFusionError::External(error.into()))?;
+        files.retain(|file| self.clusters.is_empty() || self.clusters.contains(&file.cluster));
+        let Some(filter) = conjunction(filters.iter().cloned()) else {
+            return Ok(files);
+        };
+        let schema = self.schema();
+        let filter = state.create_physical_expr(filter, &DFSchema::try_from(schema.clone())?)?;
+        let predicate =
+            PruningPredicateBuilder::new().with_file_schema(schema).try_build(filter)?;
+        let mut keep = predicate.prune(&FileStatistics { files: &files })?.into_iter();
+        files.retain(|_| keep.next().unwrap_or(true));
+        Ok(files)
+    }
+
+    /// Opens each file's footer; one that cannot be read is set aside and named, not fatal.
+    async fn readable(&self, state: &dyn Session, files: Vec<LakeFile>) -> Vec<LakeFile> {
+        let store = self.lake.store();
+        let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
+        let checked = stream::iter(files).map(|file| {
+            let (store, cache) = (store.clone(), cache.clone());
+            async move {
+                // DataFusion finds what is read here in its cache, so nothing is read twice.
+                let read = DFParquetMetadata::new(store.as_ref(), &file.meta)
+                    .with_file_metadata_cache(Some(cache))
+                    .fetch_metadata()
+                    .await;
+                (file, read.err())
+            }
+        });
+        let checked: Vec<_> = checked.buffered(8).collect().await;
+        let mut seen = self.seen.lock().expect("no holder of this lock panics");
+        let mut readable = Vec::with_capacity(checked.len());
+        for (file, error) in checked {
+            match error {
+                None => {
+                    seen.opened.push(file.meta.clone());
+                    readable.push(file);
+                }
+                Some(error) => seen.skipped.push(SkippedFile {
+                    path: self.lake.shown(&file.meta.location),
+                    reason: error.strip_backtrace(),
+                }),
+            }
+        }
+        readable
+    }
+}
+
+#[async_trait]
+impl TableProvider for LakeTable {
+    fn schema(&self) -> SchemaRef {
+        self.schema.table_schema().clone()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
+        // Files and row groups are skipped by a filter; the rows of the rest still pass it.
+        Ok(vec![TableProviderFilterPushDown::Inexact; filters.len()])
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let files = self.files(state, filters).await?;
+        let files = self.readable(state, files).await;
+        if files.is_empty() {
+            let schema = match projection {
+                Some(projection) => Arc::new(self.schema().project(projection)?),
+                None => self.schema(),
+            };
+            return Ok(Arc::new(EmptyExec::new(schema)));
+        }
+        let files = files.into_iter().map(|file| {
+            let values = vec![
+                ScalarValue::Utf8View(Some(file.cluster)),
+                ScalarValue::Date32(Some(days_since_epoch(file.date))),
+            ];
+            PartitionedFile::new_from_meta(file.meta).with_partition_values(values)
+        });
+        let groups = FileGroup::new(files.collect())
+            .split_files(state.config_options().execution.target_partitions);
+        let format = ParquetFormat::new().with_options(state.default_table_options().parquet);
+        let config = FileScanConfigBuilder::new(
+            ObjectStoreUrl::parse(STORE_URL.as_str())?,
+            format.file_source(self.schema.clone()),
+        )
+        .with_file_groups(groups)
+        .with_statistics(Statistics::new_unknown(&self.schema()))
+        .with_projection_indices(projection.cloned())?
+        .with_limit(limit)
+        .build();
+        format.create_physical_plan(state, config).await
+    }
+}
+
+impl fmt::Debug for LakeTable {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "LakeTable({})", self.table.name)
+    }
+}
+
+/// What is known of each file without opening it, in DataFusion's terms.
+struct FileStatistics<'a> {
+    files: &'a [LakeFile],
+}
+
+impl FileStatistics<'_> {
+    /// A column's bound in each file: of the path's columns exactly, of moments by the tracker.
+    fn bound(&self, column: &Column, bound: fn(&TimeRange) -> Option<i64>) -> Option<ArrayRef> {
+        match column.name() {
+            "cluster" => Some(Arc::new(StringViewArray::from_iter_values(
+                self.files.iter().map(|file| &file.cluster),
+            ))),
+            "date" => Some(Arc::new(Date32Array::from_iter_values(
+                self.files.iter().map(|file| days_since_epoch(file.date)),
+            ))),
+            name => {
+                let bounds: TimestampMicrosecondArray =
+                    self.times(name).map(|range| range.and_then(bound)).collect();
+                Some(Arc::new(bounds.with_timezone("UTC")))
+                    .filter(|_| self.times(name).any(|range| range.is_some()))
+                    .map(|array| array as ArrayRef)
+            }
+        }
+    }
+
+    fn times<'a>(&'a self, name: &'a str) -> impl Iterator<Item = Option<&'a TimeRange>> {
+        self.files.iter().map(move |file| file.facts.as_ref()?.times.get(name))
+    }
+}
+
+impl PruningStatistics for FileStatistics<'_> {
+    fn min_values(&self, column: &Column) -> Option<ArrayRef> {
+        self.bound(column, |range| range.min)
+    }
+
+    fn max_values(&self, column: &Column) -> Option<ArrayRef> {
+        self.bound(column, |range| range.max)
+    }
+
+    fn num_containers(&self) -> usize {
+        self.files.len()
+    }
+
+    fn null_counts(&self, column: &Column) -> Option<ArrayRef> {
+        if ["cluster", "date"].contains(&column.name()) {
+            return Some(Arc::new(UInt64Array::from(vec![0; self.files.len()])));
+        }
+        let nulls: UInt64Array =
+            self.times(column.name()).map(|range| range.map(|range| range.nulls)).collect();
+        Some(Arc::new(nulls))
+    }
+
+    fn row_counts(&self) -> Option<ArrayRef> {
+        let rows: UInt64Array =
+            self.files.iter().map(|file| file.facts.as_ref().map(|facts| facts.rows)).collect();
+        Some(Arc::new(rows))
+    }
+
+    fn contained(&self, _: &Column, _: &HashSet<ScalarValue>) -> Option<BooleanArray> {
+        None
+    }
+}
+
+/// Strings as DataFusion groups them fastest.
+fn view_strings(schema: &Schema) -> Schema {
+    Schema::new(
+        schema
+            .fields()
+            .iter()
+            .map(|field| match field.data_type() {
+                DataType::Utf8 => field.as_ref().clone().with_data_type(DataType::Utf8View),
+                _ => field.as_ref().clone(),
+            })
+            .collect::<Vec<_>>(),
+    )
+}
+
+/// A date as Arrow counts it.
+pub(crate) fn days_since_epoch(date: Date) -> i32 {
+    let epoch = jiff::civil::date(1970, 1, 1);
+    (date - epoch).get_days()
+}

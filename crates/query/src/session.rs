@@ -1,0 +1,162 @@
+//! A DataFusion session that sees the lake's tables, the terms and our functions.
+
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context, Result, bail};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::execution::context::SQLOptions;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use futures::StreamExt;
+use lake::Lake;
+use object_store::{ObjectMeta, ObjectStoreExt};
+use record::TABLES;
+use report::{Coverage, SkippedFile};
+
+use crate::lake_table::{LakeTable, STORE_URL};
+use crate::{Question, TERMS, coverage, function, nearest, term};
+
+/// One question's view of the lake.
+pub struct Session {
+    context: SessionContext,
+    lake: Lake,
+    question: Question,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// What a session's scans met.
+#[derive(Default)]
+pub(crate) struct Seen {
+    /// Files that were opened.
+    pub(crate) opened: Vec<ObjectMeta>,
+    /// Files that could not be read.
+    pub(crate) skipped: Vec<SkippedFile>,
+}
+
+impl Session {
+    pub async fn open(lake: &Lake, question: &Question) -> Result<Session> {
+        check_clusters(lake, question).await?;
+        let config = SessionConfig::new().with_information_schema(true);
+        let context = SessionContext::new_with_config(config);
+        context.register_object_store(&STORE_URL, lake.store());
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        for table in TABLES {
+            let table_provider =
+                LakeTable::new(lake.clone(), table, question.clusters.clone(), seen.clone());
+            context.register_table(table.name, Arc::new(table_provider))?;
+        }
+        for function in function::all(&question.period.zone) {
+            context.register_udf(function);
+        }
+        context.register_table("day", Arc::new(coverage::day_table(lake, question).await?))?;
+        for term in &TERMS {
+            let view = term::create_view(term, &question.period);
+            context
+                .sql(&view)
+                .await
+                .with_context(|| format!("cannot define the term {}", term.name))?;
+        }
+        Ok(Session { context, lake: lake.clone(), question: question.clone(), seen })
+    }
+
+    /// What one of our own statements gives.
+    pub async fn collect(&self, sql: &str) -> Result<Vec<RecordBatch>> {
+        Ok(self.context.sql(sql).await?.collect().await?)
+    }
+
+    /// What a user's statement gives, its first `limit` rows, and whether there are more.
+    pub(crate) async fn collect_read_only(
+        &self,
+        sql: &str,
+        limit: usize,
+    ) -> Result<(SchemaRef, Vec<RecordBatch>, bool)> {
+        let read_only = SQLOptions::new()
+            .with_allow_ddl(false)
+            .with_allow_dml(false)
+            .with_allow_statements(false);
+        let frame = self
+            .context
+            .sql_with_options(sql, read_only)
+            .await
+            .map_err(|error| anyhow::anyhow!("{}", explain(&error.strip_backtrace())))?;
+        let mut stream = frame
+            .execute_stream()
+            .await
+            .map_err(|error| anyhow::anyhow!("{}", error.strip_backtrace()))?;
+        let schema = stream.schema();
+        let (mut batches, mut rows) = (Vec::new(), 0);
+        while let Some(batch) = stream.next().await {
+            let batch = batch.map_err(|error| anyhow::anyhow!("{}", error.strip_backtrace()))?;
+            rows += batch.num_rows();
+            if rows > limit {
+                batches.push(batch.slice(0, batch.num_rows() - (rows - limit)));
+                return Ok((schema, batches, true));
+            }
+            batches.push(batch);
+        }
+        Ok((schema, batches, false))
+    }
+
+    /// How many files were opened to answer.
+    pub fn files_opened(&self) -> usize {
+        self.seen.lock().expect("no holder of this lock panics").opened.len()
+    }
+
+    /// Whether a file that was read is no longer the one that was listed.
+    pub(crate) async fn files_changed(&self) -> bool {
+        let opened = self.seen.lock().expect("no holder of this lock panics").opened.clone();
+        for file in opened {
+            match self.lake.store().head(&file.location).await {
+                Ok(now) if now.size == file.size && now.last_modified == file.last_modified => {}
+                _ => return true,
+            }
+        }
+        false
+    }
+
+    /// How much of the question's time was observed, and what could not be read of it.
+    pub(crate) async fn coverage(&self) -> Result<Coverage> {
+        let mut coverage = Coverage {
+            clusters: coverage::clusters(&self.lake, &self.question).await?,
+            skipped: self.seen.lock().expect("no holder of this lock panics").skipped.clone(),
+        };
+        coverage.skipped.sort_by(|one, other| one.path.cmp(&other.path));
+        coverage.skipped.dedup();
+        Ok(coverage)
+    }
+}
+
+/// Refuses a cluster that the lake has nothing of.
+async fn check_clusters(lake: &Lake, question: &Question) -> Result<()> {
+    if question.clusters.is_empty() {
+        return Ok(());
+    }
+    let known = lake.clusters().await?;
+    for name in &question.clusters {
+        if known.contains(name) {
+            continue;
+        }
+        if known.is_empty() {
+            bail!(
+                "there is no cluster {name:?} in {}: nothing was collected yet",
+                lake.root().display()
+            );
+        }
+        match nearest(name, known.iter().map(String::as_str)) {
+            Some(near) => bail!("there is no cluster {name:?}; did you mean {near:?}?"),
+            None => bail!("there is no cluster {name:?}; there are {}", known.join(", ")),
+        }
+    }
+    Ok(())
+}
+
+/// Says in our words why a statement is refused.
+fn explain(error: &str) -> String {
+    let refused = ["DDL not supported", "DML not supported", "Statement not supported"];
+    if refused.iter().any(|refusal| error.contains(refusal)) {
+        "plimsoll sql only reads: a statement that writes, creates or sets something is refused"
+            .to_owned()
+    } else {
+        error.to_owned()
+    }
+}

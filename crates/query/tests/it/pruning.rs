@@ -1,0 +1,161 @@
+//! A question about a day opens that day's files, however long the history is; a file that is
+//! broken is named and left out.
+
+use datafusion::arrow::array::AsArray;
+use query::Session;
+use sqllogictest::AsyncDB;
+
+use crate::site::{Site, period};
+
+/// A year of days with ten jobs each, every one submitted, run and ended on its day, but for
+/// one that was submitted on 1 March and still ran when it was last seen, on 2 June.
+async fn year() -> Site {
+    let mut site = Site::new();
+    let mut rows = Vec::new();
+    let mut day = jiff::civil::date(2025, 1, 1);
+    while day.year() == 2025 {
+        for hour in 0..10 {
+            rows.push(format!(
+                "('{day}-{hour}', 'user{hour}', '{day}T{hour:02}:00:00Z', '{day}T{hour:02}:30:00Z', '2026-02-01T00:00:00Z', 4)"
+            ));
+        }
+        day = day.tomorrow().unwrap();
+    }
+    rows.push("('long', 'zoe', '2025-03-01T00:00:00Z', NULL, '2025-06-02T00:00:00Z', 1)".into());
+    site.run(&format!(
+        "INSERT INTO job (job_id, user, start_time, end_time, observed_time, alloc_cpus) VALUES {}",
+        rows.join(", ")
+    ))
+    .await
+    .unwrap();
+    site.question.period = period("2025-06-01T00:00:00Z", "2025-06-02T00:00:00Z", "UTC").unwrap();
+    site
+}
+
+#[tokio::test]
+async fn a_question_about_a_day_of_a_year_opens_two_files() {
+    let site = year().await;
+    let analysis = query::analysis("usage-by-user").unwrap();
+    let session = Session::open(&site.lake, &site.question).await.unwrap();
+
+    let plan = session.collect(&format!("EXPLAIN ANALYZE {}", analysis.sql)).await.unwrap();
+
+    let plan = plan[0].column(1).as_string::<i32>().value(0).to_owned();
+    let mut files: Vec<&str> = plan
+        .split(['[', ']', ',', ' '])
+        .filter(|word| word.contains(".parquet"))
+        .map(|word| word.split(':').next().unwrap())
+        .collect();
+    files.sort_unstable();
+    files.dedup();
+    assert_eq!(
+        files,
+        [
+            // The one of the day, and the one with the job that ran into it.
+            "processed/job/cluster=maple/date=2025-03-01/job.parquet",
+            "processed/job/cluster=maple/date=2025-06-01/job.parquet",
+        ],
+        "{plan}"
+    );
+    assert_eq!(session.files_opened(), 2);
+    assert_eq!(site.lake.files(record::TABLES[0]).await.unwrap().len(), 365);
+}
+
+/// Ten users with half an hour of four CPUs, and zoe with a day of one.
+#[tokio::test]
+async fn skipping_files_does_not_change_the_answer() {
+    let site = year().await;
+    let analysis = query::analysis("usage-by-user").unwrap();
+    let pruned = query::run(&site.lake, analysis, &site.question).await.unwrap();
+    std::fs::remove_dir_all(site.lake.root().join("tracker")).unwrap();
+    let session = Session::open(&site.lake, &site.question).await.unwrap();
+    session.collect(analysis.sql).await.unwrap();
+    assert_eq!(session.files_opened(), 365, "without a tracker every file is asked");
+    let unpruned = query::run(&site.lake, analysis, &site.question).await.unwrap();
+
+    assert_eq!(pruned.table, unpruned.table);
+    let hours: Vec<String> =
+        pruned.table.rows.iter().map(|row| format!("{:?} {:?}", row[0], row[2])).collect();
+    assert_eq!(hours.len(), 11);
+    assert_eq!(hours[0], "Text(\"zoe\") Number(24.0)");
+    assert_eq!(hours[1], "Text(\"user0\") Number(2.0)");
+}
+
+#[tokio::test]
+async fn a_truncated_file_is_named_and_the_rest_is_answered() {
+    let site = year().await;
+    let broken = site.lake.root().join("processed/job/cluster=maple/date=2025-06-01/job.parquet");
+    let whole = std::fs::read(&broken).unwrap();
+    std::fs::write(&broken, &whole[..whole.len() - 10]).unwrap();
+
+    let analysis = query::analysis("usage-by-user").unwrap();
+    let report = query::run(&site.lake, analysis, &site.question).await.unwrap();
+
+    assert_eq!(report.table.rows.len(), 1, "only zoe's job is in a file that can be read");
+    assert_eq!(report.coverage.skipped.len(), 1);
+    assert_eq!(report.coverage.skipped[0].path, broken.display().to_string());
+}
+
+#[tokio::test]
+async fn a_file_from_before_a_column_reads_as_unknown() {
+    use datafusion::arrow::array::RecordBatch;
+    use record::Record;
+    let mut site = Site::new();
+    site.run(
+        "INSERT INTO job (job_id, user, start_time, end_time, alloc_cpus, alloc_gpus)
+         VALUES ('1', 'ann', '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', 2, 1)",
+    )
+    .await
+    .unwrap();
+    let file = &site.lake.files(record::TABLES[0]).await.unwrap()[0];
+    let rows: Vec<record::Job> = site.lake.read("maple", &file.meta.location).await.unwrap();
+    let batch = record::Job::to_batch(&rows.iter().collect::<Vec<_>>());
+    let kept: Vec<usize> = (0..batch.num_columns())
+        .filter(|index| batch.schema().field(*index).name() != "alloc_gpus")
+        .collect();
+    let old: RecordBatch = batch.project(&kept).unwrap();
+    let path = site.lake.root().join(file.meta.location.as_ref());
+    let mut writer = parquet::arrow::ArrowWriter::try_new(
+        std::fs::File::create(path).unwrap(),
+        old.schema(),
+        None,
+    )
+    .unwrap();
+    writer.write(&old).unwrap();
+    writer.close().unwrap();
+
+    let analysis = query::analysis("usage-by-user").unwrap();
+    let report = query::run(&site.lake, analysis, &site.question).await.unwrap();
+    let row = format!("{:?}", &report.table.rows[0][..4]);
+    assert_eq!(row, r#"[Text("ann"), Integer(1), Number(2.0), Unknown]"#);
+}
+
+#[tokio::test]
+async fn statements_that_write_are_refused() {
+    let site = Site::new();
+    for statement in [
+        "CREATE TABLE mine AS SELECT 1",
+        "INSERT INTO job VALUES (1)",
+        "COPY (SELECT 1) TO 'out.csv'",
+        "DROP TABLE job",
+        "SET datafusion.execution.batch_size = 1",
+    ] {
+        let error = query::sql(&site.lake, statement, 10, &site.question).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "plimsoll sql only reads: a statement that writes, creates or sets something is refused",
+            "{statement}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn rows_beyond_the_limit_are_announced() {
+    let site = Site::new();
+    let sql = "SELECT value FROM generate_series(1, 5) AS series (value) ORDER BY value";
+    let report = query::sql(&site.lake, sql, 3, &site.question).await.unwrap();
+    assert_eq!(report.table.rows.len(), 3);
+    assert_eq!(report.notes, ["There are more rows than the 3 shown; --limit shows more."]);
+    let report = query::sql(&site.lake, sql, 5, &site.question).await.unwrap();
+    assert_eq!((report.table.rows.len(), report.notes.len()), (5, 0));
+}

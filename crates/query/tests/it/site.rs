@@ -1,0 +1,208 @@
+//! A lake for one test, filled and asked in statements.
+//!
+//! Beside SQL a test may say:
+//! - `INSERT INTO job (columns) VALUES …`: rows of a table; what a job must have and the test
+//!   does not care about is filled in;
+//! - `COLLECTED 'cluster' 'from' 'to'`: its scheduler was asked about that time, at its end;
+//! - `FAILED 'cluster' 'time' 'error'`: it did not answer;
+//! - `REJECTED 'cluster' 'time' 'reason'`: a piece of what it printed could not be read;
+//! - `PERIOD 'from' 'to' ['zone']`: the time that what follows is about;
+//! - `REPORT name`: the answer of an analysis.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use datafusion::prelude::SessionContext;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use lake::Lake;
+use query::Question;
+use record::{Collection, Job, Record, Reject};
+use report::{Period, Report, Value};
+use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType};
+use tempfile::TempDir;
+
+pub(crate) struct Site {
+    pub(crate) lake: Lake,
+    pub(crate) question: Question,
+    _folder: TempDir,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0:#}")]
+pub(crate) struct SiteError(anyhow::Error);
+
+impl Site {
+    pub(crate) fn new() -> Site {
+        let folder = tempfile::tempdir().unwrap();
+        Site {
+            lake: Lake::create(&folder.path().join("data")).unwrap(),
+            question: Question {
+                period: period("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "UTC").unwrap(),
+                clusters: Vec::new(),
+                top: None,
+            },
+            _folder: folder,
+        }
+    }
+
+    async fn answer(&mut self, statement: &str) -> Result<DBOutput<DefaultColumnType>> {
+        let words: Vec<&str> = statement.split_whitespace().collect();
+        match words[..] {
+            ["INSERT", "INTO", "job", ..] => {
+                self.insert(statement).await?;
+            }
+            ["COLLECTED", cluster, from, to] => {
+                let (from, to) = (time(from)?, time(to)?);
+                self.collection(unquoted(cluster)?, to, Some((from, to)), None).await?;
+            }
+            ["FAILED", cluster, at, error] => {
+                let error = Some(unquoted(error)?.to_owned());
+                self.collection(unquoted(cluster)?, time(at)?, None, error).await?;
+            }
+            ["REJECTED", cluster, at, reason] => {
+                let mut writer = self.lake.writer(unquoted(cluster)?).await?;
+                writer
+                    .upsert(vec![Reject {
+                        cluster: unquoted(cluster)?.to_owned(),
+                        source: "sacct".to_owned(),
+                        time: time(at)?,
+                        position: 1,
+                        reason: unquoted(reason)?.to_owned(),
+                        text: "the|text".to_owned(),
+                    }])
+                    .await?;
+                writer.finish()?;
+            }
+            ["PERIOD", from, to] => {
+                self.question.period = period(unquoted(from)?, unquoted(to)?, "UTC")?;
+            }
+            ["PERIOD", from, to, zone] => {
+                self.question.period = period(unquoted(from)?, unquoted(to)?, unquoted(zone)?)?;
+            }
+            ["REPORT", name] => {
+                let report = query::run(&self.lake, query::analysis(name)?, &self.question).await?;
+                return Ok(output(&report));
+            }
+            _ => {
+                let report = query::sql(&self.lake, statement, 1000, &self.question).await?;
+                return Ok(output(&report));
+            }
+        }
+        Ok(DBOutput::StatementComplete(0))
+    }
+
+    async fn insert(&self, statement: &str) -> Result<()> {
+        let (head, values) = statement.split_once("VALUES").context("VALUES is missing")?;
+        let columns = head
+            .split_once('(')
+            .and_then(|(_, rest)| rest.split_once(')'))
+            .context("the columns are missing")?
+            .0;
+        let named: Vec<&str> = columns.split(',').map(str::trim).collect();
+        let mut select = vec!["*".to_owned()];
+        for (column, filler) in [
+            ("cluster", "'maple'"),
+            ("attempt", "0"),
+            ("source", "'sacct'"),
+            ("state", "'COMPLETED'"),
+            ("is_complete", "true"),
+            ("observed_time", "'2026-02-01T00:00:00Z'"),
+            ("submit_time", "start_time"),
+        ] {
+            if !named.contains(&column) {
+                select.push(format!("{filler} AS {column}"));
+            }
+        }
+        let context = SessionContext::new();
+        let rows = format!(
+            "CREATE VIEW came AS SELECT {} FROM (VALUES {values}) AS came ({columns})",
+            select.join(", ")
+        );
+        context.sql(&rows).await?;
+        let mut by_cluster: BTreeMap<String, Vec<Job>> = BTreeMap::new();
+        for cluster in ["maple", "birch"] {
+            let sql = format!("SELECT * FROM came WHERE cluster = '{cluster}'");
+            for batch in context.sql(&sql).await?.collect().await? {
+                let rows = Job::from_batch(cluster, &batch).map_err(anyhow::Error::msg)?;
+                by_cluster.entry(cluster.to_owned()).or_default().extend(rows);
+            }
+        }
+        for (cluster, rows) in by_cluster {
+            let mut writer = self.lake.writer(&cluster).await?;
+            writer.upsert(rows).await?;
+            writer.finish()?;
+        }
+        Ok(())
+    }
+
+    async fn collection(
+        &self,
+        cluster: &str,
+        start_time: Timestamp,
+        window: Option<(Timestamp, Timestamp)>,
+        error: Option<String>,
+    ) -> Result<()> {
+        let mut writer = self.lake.writer(cluster).await?;
+        writer
+            .collected(vec![Collection {
+                cluster: cluster.to_owned(),
+                source: "sacct".to_owned(),
+                start_time,
+                window_start: window.map(|(start, _)| start),
+                window_end: window.map(|(_, end)| end),
+                duration_seconds: 1.0,
+                bytes: 0,
+                records: 0,
+                rejects: 0,
+                changed: 0,
+                error,
+            }])
+            .await?;
+        writer.finish()
+    }
+}
+
+#[async_trait::async_trait]
+impl AsyncDB for Site {
+    type Error = SiteError;
+    type ColumnType = DefaultColumnType;
+
+    async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, SiteError> {
+        self.answer(sql).await.map_err(SiteError)
+    }
+
+    async fn shutdown(&mut self) {}
+}
+
+pub(crate) fn period(start: &str, end: &str, zone: &str) -> Result<Period> {
+    Ok(Period { start: start.parse()?, end: end.parse()?, zone: TimeZone::get(zone)? })
+}
+
+fn time(quoted: &str) -> Result<Timestamp> {
+    Ok(unquoted(quoted)?.parse()?)
+}
+
+fn unquoted(word: &str) -> Result<&str> {
+    match word.strip_prefix('\'').and_then(|word| word.strip_suffix('\'')) {
+        Some(word) => Ok(word),
+        None => bail!("{word} is not in quotes"),
+    }
+}
+
+/// A report's rows as text, numbers to three decimals.
+fn output(report: &Report) -> DBOutput<DefaultColumnType> {
+    let text = |value: &Value| match value {
+        Value::Unknown => "NULL".to_owned(),
+        Value::Text(text) => text.clone(),
+        Value::Integer(number) => number.to_string(),
+        Value::Number(number) => format!("{number:.3}"),
+        Value::Boolean(yes) => yes.to_string(),
+        Value::Time(time) => time.to_string(),
+        Value::Date(date) => date.to_string(),
+    };
+    DBOutput::Rows {
+        types: vec![DefaultColumnType::Any; report.table.columns.len()],
+        rows: report.table.rows.iter().map(|row| row.iter().map(text).collect()).collect(),
+    }
+}

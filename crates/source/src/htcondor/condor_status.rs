@@ -1,0 +1,539 @@
+//! The state of every GPU, from the slots that `condor_status` lists.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use record::GpuSample;
+
+use super::{job_id, machine, use_ratio};
+use crate::notation::classad::{Ad, Ads, gpu_id};
+use crate::{Command, Parsed, Parser};
+
+/// Asks for every slot of every machine that has a GPU. `GPUs >= 1` would leave out a
+/// partitionable slot with none free, and with it what the machine is.
+pub fn condor_status() -> Command {
+    const GPU_SLOTS: &str = r#"TotalGPUs >= 1 || size(AssignedGPUs ?: "") > 0"#;
+    const ATTRIBUTES: &str = "Name,Machine,SlotType,SlotID,DSlotID,PartitionableSlot,DynamicSlot,\
+        BackfillSlot,State,Activity,GPUs,TotalGPUs,AssignedGPUs,AvailableGPUs,GPUs_DeviceName,\
+        GPUs_GlobalMemoryMb,GPUs_Capability,GPUsAverageUsage,DeviceGPUsAverageUsage,\
+        PrioritizedProjects,PreventJobsReason,RemoteOwner,GlobalJobId,Draining,DrainReason,\
+        MyCurrentTime";
+    let arguments = ["-json", "-constraint", GPU_SLOTS, "-attributes", ATTRIBUTES];
+    Command {
+        program: "condor_status",
+        arguments: arguments.map(str::to_owned).to_vec(),
+        time_limit: Duration::from_secs(60),
+    }
+}
+
+/// Reads what `condor_status -json` prints.
+///
+/// A GPU is offered by up to two slots at once, its primary and its backfill side. While the
+/// primary side runs a job, the backfill slot still lists the GPU but does not offer it; that side
+/// is then unknown, as is a side that no slot has.
+pub struct CondorStatus {
+    cluster: String,
+    time: Timestamp,
+    slots: Ads<Slot>,
+}
+
+impl CondorStatus {
+    pub fn new(cluster: impl Into<String>, time: Timestamp) -> CondorStatus {
+        CondorStatus { cluster: cluster.into(), time, slots: Ads::default() }
+    }
+}
+
+impl Parser<GpuSample> for CondorStatus {
+    fn push(&mut self, piece: &[u8]) {
+        self.slots.push(piece, slot);
+    }
+
+    fn finish(self) -> Parsed<GpuSample> {
+        let Parsed { records: slots, rejects } = self.slots.finish();
+        let mut slots: Vec<&Slot> = slots.iter().collect();
+        slots.sort_by_key(|slot| (slot.machine.as_str(), slot.name.as_str()));
+        let mut records = Vec::new();
+        for slots in slots.chunk_by(|one, other| one.machine == other.machine) {
+            for (gpu_id, gpu) in gpus(slots) {
+                records.push(sample(&self.cluster, self.time, &slots[0].machine, gpu_id, &gpu));
+            }
+        }
+        Parsed { records, rejects }
+    }
+}
+
+/// One slot, as far as it concerns GPUs.
+struct Slot {
+    machine: String,
+    name: String,
+    partitionable: bool,
+    backfill: bool,
+    state: Option<String>,
+    assigned: Vec<String>,
+    /// The assigned GPUs that are free; unknown in pools that do not say.
+    available: Option<Vec<String>>,
+    device: Device,
+    /// What the ads of single GPUs say, where they were asked for.
+    devices: Vec<(String, Device)>,
+    use_ratio: Option<f64>,
+    user: Option<String>,
+    job_id: Option<String>,
+    prioritized_projects: Option<String>,
+    prevent_reason: Option<String>,
+}
+
+struct Device {
+    name: Option<String>,
+    memory_mb: Option<i64>,
+    capability: Option<f64>,
+}
+
+fn slot(text: &[u8]) -> Result<Slot, String> {
+    let ad = Ad::read(text)?;
+    let name = ad.words("Name").ok_or("the slot has no name")?;
+    let backfill_by_name =
+        name.get(..8).is_some_and(|begin| begin.eq_ignore_ascii_case("backfill"));
+    let assigned = ad.gpu_ids("AssignedGPUs").unwrap_or_default();
+    let available = ad.gpu_ids("AvailableGPUs");
+    let state = ad.words("State");
+    let draining = ad.truth("Draining") == Some(true);
+    Ok(Slot {
+        machine: ad.words("Machine").unwrap_or_else(|| machine(&name).to_owned()),
+        partitionable: ad.is("SlotType", "Partitionable")
+            || ad.truth("PartitionableSlot") == Some(true),
+        backfill: ad.truth("BackfillSlot").unwrap_or(false) || backfill_by_name,
+        // A machine that drains lets its jobs come to an end: their slots are still claimed.
+        state: match state.as_deref() {
+            Some("Claimed" | "Preempting") => state,
+            _ if draining => Some("Drained".to_owned()),
+            _ => state,
+        },
+        device: Device {
+            name: ad.words("GPUs_DeviceName"),
+            memory_mb: ad.integer("GPUs_GlobalMemoryMb"),
+            capability: ad.number("GPUs_Capability"),
+        },
+        devices: ad
+            .nested()
+            .filter(|(name, _)| name.starts_with("GPUs_"))
+            .filter_map(|(name, ad)| {
+                let device = Device {
+                    name: ad.words("DeviceName"),
+                    memory_mb: ad.integer("GlobalMemoryMb"),
+                    capability: ad.number("Capability"),
+                };
+                Some((gpu_id(&name)?, device))
+            })
+            .collect(),
+        use_ratio: use_ratio(ad.number("GPUsAverageUsage"), assigned.len()),
+        user: ad.words("RemoteOwner").map(|owner| match owner.split_once('@') {
+            Some((user, _)) => user.to_owned(),
+            None => owner,
+        }),
+        job_id: ad.words("GlobalJobId").map(|global| job_id(&global).to_owned()),
+        prioritized_projects: ad.text("PrioritizedProjects"),
+        prevent_reason: ad.words("PreventJobsReason"),
+        name,
+        assigned,
+        available,
+    })
+}
+
+/// How a slot has a GPU, the stronger the greater.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+enum Hold {
+    /// It lists the GPU, and neither offers it nor has it in use.
+    Withheld,
+    Offered,
+    Held,
+}
+
+/// A slot, and how it has the GPU in question.
+type Side<'a> = Option<(Hold, &'a Slot)>;
+
+/// One GPU of a machine, with the slot that has the strongest hold of it on each side.
+#[derive(Default)]
+struct Gpu<'a> {
+    primary: Side<'a>,
+    backfill: Side<'a>,
+    device: Option<&'a Device>,
+}
+
+fn gpus<'a>(slots: &[&'a Slot]) -> BTreeMap<&'a str, Gpu<'a>> {
+    let mut gpus: BTreeMap<&str, Gpu<'_>> = BTreeMap::new();
+    for &slot in slots {
+        // Backfill slots of older pools have no AssignedGPUs, only the free ones.
+        let available = slot.available.as_deref().unwrap_or_default();
+        let only_available = available.iter().filter(|id| !slot.assigned.contains(id));
+        for gpu_id in slot.assigned.iter().chain(only_available) {
+            let hold = match &slot.available {
+                _ if !slot.partitionable => Hold::Held,
+                Some(available) if !available.contains(gpu_id) => Hold::Withheld,
+                _ => Hold::Offered,
+            };
+            let gpu = gpus.entry(gpu_id).or_default();
+            let side = if slot.backfill { &mut gpu.backfill } else { &mut gpu.primary };
+            if side.is_none_or(|(former, holder)| {
+                (former, is_claimed(holder)) < (hold, is_claimed(slot))
+            }) {
+                *side = Some((hold, slot));
+            }
+        }
+    }
+    for (gpu_id, device) in slots.iter().flat_map(|slot| &slot.devices) {
+        if let Some(gpu) = gpus.get_mut(gpu_id.as_str()) {
+            gpu.device = Some(device);
+        }
+    }
+    gpus
+}
+
+fn is_claimed(slot: &Slot) -> bool {
+    slot.state.as_deref() == Some("Claimed")
+}
+
+/// The slot of a side that offers the GPU or has it in use.
+fn holder<'a>(side: Side<'a>) -> Option<&'a Slot> {
+    side.filter(|(hold, _)| *hold > Hold::Withheld).map(|(_, slot)| slot)
+}
+
+fn sample(cluster: &str, time: Timestamp, machine: &str, gpu_id: &str, gpu: &Gpu<'_>) -> GpuSample {
+    let (primary, backfill) = (holder(gpu.primary), holder(gpu.backfill));
+    // What a slot says of its machine and its devices holds though it withholds the GPU.
+    let primary_listing = gpu.primary.map(|(_, slot)| slot);
+    let listing = || [gpu.primary, gpu.backfill].into_iter().flatten().map(|(_, slot)| slot);
+    let devices = || gpu.device.into_iter().chain(listing().map(|slot| &slot.device));
+    // What a partitionable slot prints is the use of all its GPUs together.
+    let measured = [primary, backfill]
+        .into_iter()
+        .flatten()
+        .find(|slot| !slot.partitionable && is_claimed(slot));
+    GpuSample {
+        cluster: cluster.to_owned(),
+        machine: machine.to_owned(),
+        gpu_id: gpu_id.to_owned(),
+        time,
+        device_name: devices().find_map(|device| device.name.clone()),
+        device_memory_mb: devices().find_map(|device| device.memory_mb),
+        capability: devices().find_map(|device| device.capability),
+        primary_slot: primary.map(|slot| slot.name.clone()),
+        primary_state: primary.and_then(|slot| slot.state.clone()),
+        primary_user: primary.and_then(|slot| slot.user.clone()),
+        primary_job_id: primary.and_then(|slot| slot.job_id.clone()),
+        prevent_reason: listing().next().and_then(|slot| slot.prevent_reason.clone()),
+        prioritized_projects: primary_listing.and_then(|slot| slot.prioritized_projects.clone()),
+        interactive: primary_listing
+            .map(|slot| slot.name.to_ascii_lowercase().contains("interactive")),
+        backfill_slot: backfill.map(|slot| slot.name.clone()),
+        backfill_state: backfill.and_then(|slot| slot.state.clone()),
+        backfill_user: backfill.and_then(|slot| slot.user.clone()),
+        backfill_job_id: backfill.and_then(|slot| slot.job_id.clone()),
+        use_ratio: measured.and_then(|slot| slot.use_ratio),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use proptest::prelude::*;
+
+    use super::super::fixture;
+    use super::*;
+    use crate::parse;
+
+    fn parser() -> CondorStatus {
+        CondorStatus::new("chtc", Timestamp::from_second(1794712325).unwrap())
+    }
+
+    /// The GPUs of some ads, a line each, and the rejects.
+    fn check(ads: &str, expected: &[&str]) {
+        let Parsed { records, rejects } = parse(parser(), ads.as_bytes());
+        let word = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
+        let gpus = records.iter().map(|gpu| {
+            format!(
+                "{} {} primary {} {} backfill {} {}",
+                gpu.machine,
+                gpu.gpu_id,
+                word(&gpu.primary_slot),
+                word(&gpu.primary_state),
+                word(&gpu.backfill_slot),
+                word(&gpu.backfill_state),
+            )
+        });
+        let rejects = rejects.iter().map(|reject| format!("{} {}", reject.position, reject.reason));
+        assert_eq!(gpus.chain(rejects).collect::<Vec<_>>(), expected);
+    }
+
+    /// The one GPU of some ads.
+    fn gpu(ads: &str) -> GpuSample {
+        let Parsed { mut records, rejects } = parse(parser(), ads.as_bytes());
+        assert_eq!((records.len(), rejects.len()), (1, 0));
+        records.remove(0)
+    }
+
+    #[test]
+    fn a_pool_is_seen_as_its_own_logs_tell() {
+        let mut snapshots: BTreeMap<String, Vec<_>> = BTreeMap::new();
+        for row in fixture::table("truth/gpu_state_at_snapshots.csv") {
+            snapshots.entry(row["snapshot"].clone()).or_default().push(row);
+        }
+        assert_eq!(snapshots.len(), 18);
+        let mut compared = 0;
+        let mut absent = BTreeSet::new();
+        let mut disagree = BTreeSet::new();
+        for (snapshot, rows) in &snapshots {
+            let Parsed { records, rejects } =
+                parse(parser(), &fixture::read(&format!("{snapshot}/status_wide.json")));
+            assert_eq!(rejects, []);
+            let mut gpus: BTreeMap<_, _> = records
+                .iter()
+                .map(|gpu| ((gpu.machine.as_str(), gpu.gpu_id.as_str()), gpu))
+                .collect();
+            assert_eq!(gpus.len(), records.len(), "{snapshot}: a GPU is there twice");
+            for row in rows {
+                let name = format!("{snapshot} {} {}", row["machine"], row["gpu"]);
+                let Some(gpu) = gpus.remove(&(row["machine"].as_str(), row["gpu"].as_str())) else {
+                    absent.insert(name);
+                    continue;
+                };
+                compared += 1;
+                // The row's winner is one of the two sides, whatever the rule by which it won.
+                let side = if Some(row["winning_slot"].as_str()) == gpu.primary_slot.as_deref() {
+                    (&gpu.primary_state, &gpu.primary_user)
+                } else {
+                    assert_eq!(gpu.backfill_slot.as_ref(), Some(&row["winning_slot"]), "{name}");
+                    (&gpu.backfill_state, &gpu.backfill_user)
+                };
+                assert_eq!(side.0.as_ref(), Some(&row["winning_state"]), "{name}");
+                let owner = row["winning_owner"].split('@').next().filter(|user| !user.is_empty());
+                assert_eq!(side.1.as_deref(), owner, "{name}");
+
+                let primary_job = fixture::name_in_logs(gpu.primary_job_id.as_deref());
+                let backfill_job = fixture::name_in_logs(gpu.backfill_job_id.as_deref());
+                if (&primary_job, &backfill_job)
+                    != (&row["true_primary_job"], &row["true_backfill_job"])
+                {
+                    disagree.insert(name);
+                }
+            }
+            assert_eq!(gpus.len(), 0, "{snapshot}: GPUs that no log knows");
+        }
+        assert_eq!(compared, 536);
+        // The startd of gpusim1000 was switched off at 03:36:05 and on again at 03:39:07.
+        let off = ["2026-11-15T033705Z", "2026-11-15T033905Z"];
+        assert_eq!(absent, each(&off, "gpusim1000", ["GPU-a0223334", "GPU-b1223334"]));
+        // ap2002:8.0 ended in the second of the question, 03:28:35; its slot was still claimed.
+        let ended = ["2026-11-15T032835Z"];
+        let mut expected = each(&ended, "jonesgpu4000", ["GPU-287282be", "GPU-c6712b7a"]);
+        // gpu2000 crashed at 03:37:06. Its jobs were given up at 03:40:23; the collector shows its
+        // last ads for 15 minutes, or until it is back at 03:43:08.
+        let crashed = ["2026-11-15T034105Z", "2026-11-15T034305Z"];
+        expected.extend(each(&crashed, "gpu2000", ["GPU-33552702", "GPU-c29660f0"]));
+        assert_eq!(disagree, expected);
+    }
+
+    fn each(snapshots: &[&str], machine: &str, gpus: [&str; 2]) -> BTreeSet<String> {
+        let names = snapshots.iter().flat_map(|snapshot| {
+            gpus.map(|gpu| format!("{snapshot} {machine}.chtc.example.org {gpu}"))
+        });
+        names.collect()
+    }
+
+    #[test]
+    fn a_busy_partitionable_slot_is_asked_for_too() {
+        let Command { program, arguments, time_limit } = condor_status();
+        assert_eq!((program, time_limit.as_secs()), ("condor_status", 60));
+        assert_eq!(arguments[2], r#"TotalGPUs >= 1 || size(AssignedGPUs ?: "") > 0"#);
+        assert!(arguments[4].starts_with("Name,Machine,SlotType,"));
+        assert!(!arguments[4].contains(' '));
+    }
+
+    #[test]
+    fn a_dynamic_slot_holds_what_its_partitionable_slot_also_lists() {
+        let ads = r#"[
+            {"Name":"slot1@g","Machine":"g","SlotType":"Partitionable","State":"Unclaimed",
+             "AssignedGPUs":"GPU-1,GPU-2","AvailableGPUs":["\/Expr(GPUs_GPU_2)\/"]},
+            {"Name":"slot1_1@g","Machine":"g","SlotType":"Dynamic","State":"Claimed","AssignedGPUs":"GPU-1"}]"#;
+        check(
+            ads,
+            &[
+                "g GPU-1 primary slot1_1@g Claimed backfill - -",
+                "g GPU-2 primary slot1@g Unclaimed backfill - -",
+            ],
+        );
+        // Without AvailableGPUs, free is what no dynamic slot holds.
+        check(
+            &ads.replace(r#""AvailableGPUs""#, r#""Other""#),
+            &[
+                "g GPU-1 primary slot1_1@g Claimed backfill - -",
+                "g GPU-2 primary slot1@g Unclaimed backfill - -",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_backfill_slot_does_not_offer_what_the_primary_slot_has_in_use() {
+        check(
+            r#"[{"Name":"backfill2@g","BackfillSlot":true,"SlotType":"Partitionable","State":"Unclaimed",
+                 "AssignedGPUs":"GPU-1,GPU-2","AvailableGPUs":["/Expr(GPUs_GPU_2)/"]},
+                {"Name":"slot1@g","SlotType":"Partitionable","State":"Unclaimed",
+                 "AssignedGPUs":"GPU-1,GPU-2","AvailableGPUs":["/Expr(GPUs_GPU_2)/"]},
+                {"Name":"slot1_1@g","SlotType":"Dynamic","State":"Claimed","AssignedGPUs":"GPU-1"}]"#,
+            &[
+                "g GPU-1 primary slot1_1@g Claimed backfill - -",
+                "g GPU-2 primary slot1@g Unclaimed backfill backfill2@g Unclaimed",
+            ],
+        );
+    }
+
+    #[test]
+    fn an_old_backfill_slot_is_known_by_its_name_and_has_available_gpus_only() {
+        check(
+            r#"[{"Name":"Backfill2@g","SlotType":"Partitionable","State":"Unclaimed","AvailableGPUs":["GPUs_GPU_1"]},
+                {"Name":"slot1@g","SlotType":"Partitionable","State":"Owner","AssignedGPUs":"GPU_1","AvailableGPUs":["GPUs_GPU_1"]}]"#,
+            &["g GPU-1 primary slot1@g Owner backfill Backfill2@g Unclaimed"],
+        );
+    }
+
+    #[test]
+    fn the_same_id_on_two_machines_is_two_gpus() {
+        check(
+            r#"[{"Name":"slot1@b","SlotType":"Static","State":"Owner","AssignedGPUs":"CUDA0"},
+                {"Name":"slot1@a","SlotType":"Static","State":"Claimed","AssignedGPUs":"CUDA0"}]"#,
+            &[
+                "a CUDA0 primary slot1@a Claimed backfill - -",
+                "b CUDA0 primary slot1@b Owner backfill - -",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_slot_without_gpus_is_none() {
+        check(
+            r#"[{"Name":"slot1@e","SlotType":"Partitionable","AssignedGPUs":""},{"Name":"slot1@f"}]"#,
+            &[],
+        );
+        check("", &[]);
+    }
+
+    #[test]
+    fn a_slot_that_cannot_be_read_is_set_aside() {
+        check(
+            r#"[{"Name":"slot1@a","AssignedGPUs":"CUDA0"},{"State":"Owner"},{"Name":"#,
+            &[
+                "a CUDA0 primary slot1@a - backfill - -",
+                "2 the slot has no name",
+                "3 the output ends inside an ad",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_draining_machine_is_drained_where_no_job_is_left() {
+        check(
+            r#"[{"Name":"slot1@a","Draining":true,"State":"Unclaimed","SlotType":"Partitionable","AssignedGPUs":"GPU-1,GPU-2"},
+                {"Name":"slot1_1@a","Draining":true,"State":"Claimed","SlotType":"Dynamic","AssignedGPUs":"GPU-1"}]"#,
+            &[
+                "a GPU-1 primary slot1_1@a Claimed backfill - -",
+                "a GPU-2 primary slot1@a Drained backfill - -",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_claimed_slot_says_who_what_and_how_much() {
+        let gpu = gpu(
+            r#"[{"Name":"slot1_1@a","SlotType":"Dynamic","State":"Claimed","AssignedGPUs":"GPU-1","GPUsAverageUsage":0.25,
+                 "RemoteOwner":"ann@example.org","GlobalJobId":"ap1#12.0#1794712355","GPUs_DeviceName":"NVIDIA L40S",
+                 "GPUs_GlobalMemoryMb":"45589","GPUs_Capability":8.9,"PrioritizedProjects":"","PreventJobsReason":""}]"#,
+        );
+        assert_eq!(gpu.primary_user.as_deref(), Some("ann"));
+        assert_eq!(gpu.primary_job_id.as_deref(), Some("ap1#12.0"));
+        assert_eq!(gpu.use_ratio, Some(0.25));
+        assert_eq!(gpu.device_name.as_deref(), Some("NVIDIA L40S"));
+        assert_eq!((gpu.device_memory_mb, gpu.capability), (Some(45589), Some(8.9)));
+        // That a machine has no such projects is known; that nothing prevents jobs is no reason.
+        assert_eq!((gpu.prioritized_projects.as_deref(), gpu.prevent_reason), (Some(""), None));
+        assert_eq!((gpu.interactive, gpu.backfill_user), (Some(false), None));
+    }
+
+    #[test]
+    fn use_is_shared_among_a_slots_gpus_and_is_not_a_partitionable_slots() {
+        let use_ratios = |ads: &str| -> Vec<_> {
+            parse(parser(), ads.as_bytes()).records.iter().map(|gpu| gpu.use_ratio).collect()
+        };
+        // 1.165 of 2 GPUs.
+        let ad = r#"[{"Name":"slot1_1@a","SlotType":"Dynamic","State":"Claimed","AssignedGPUs":"GPU-1,GPU-2","GPUsAverageUsage":1.165}]"#;
+        assert_eq!(use_ratios(ad), [Some(0.5825); 2]);
+        assert_eq!(use_ratios(&ad.replace("1.165", "75.39")), [None; 2]);
+        assert_eq!(use_ratios(&ad.replace("Dynamic", "Partitionable")), [None; 2]);
+        assert_eq!(use_ratios(&ad.replace("Claimed", "Unclaimed")), [None; 2]);
+    }
+
+    #[test]
+    fn the_backfill_side_knows_the_use_and_the_model_of_a_free_primary() {
+        let gpu = gpu(
+            r#"[{"Name":"slot1@a","SlotType":"Partitionable","State":"Unclaimed","AssignedGPUs":"GPU-1","AvailableGPUs":["GPUs_GPU_1"],
+                 "PrioritizedProjects":"smith_lab","PreventJobsReason":"INF-1"},
+                {"Name":"backfill2_1@a","BackfillSlot":true,"SlotType":"Dynamic","State":"Claimed","AssignedGPUs":"GPU-1",
+                 "GPUsAverageUsage":0.5,"GPUs_DeviceName":"NVIDIA H200","PrioritizedProjects":"other"}]"#,
+        );
+        assert_eq!(gpu.primary_state.as_deref(), Some("Unclaimed"));
+        assert_eq!(gpu.backfill_state.as_deref(), Some("Claimed"));
+        assert_eq!((gpu.use_ratio, gpu.device_name.as_deref()), (Some(0.5), Some("NVIDIA H200")));
+        assert_eq!(gpu.prioritized_projects.as_deref(), Some("smith_lab"));
+        assert_eq!(gpu.prevent_reason.as_deref(), Some("INF-1"));
+    }
+
+    #[test]
+    fn without_a_primary_slot_its_side_is_unknown() {
+        let gpu = gpu(
+            r#"[{"Name":"backfill-interactive@a","SlotType":"Static","State":"Unclaimed","AssignedGPUs":"GPU-1","PrioritizedProjects":"x"}]"#,
+        );
+        assert_eq!(
+            (gpu.primary_state, gpu.prioritized_projects, gpu.interactive),
+            (None, None, None)
+        );
+        assert_eq!(gpu.backfill_state.as_deref(), Some("Unclaimed"));
+    }
+
+    #[test]
+    fn a_gpus_own_ad_has_its_model() {
+        let gpu = gpu(
+            r#"[{"Name":"Interactive3@a","SlotType":"Static","State":"Owner","AssignedGPUs":"GPU-28685857","GPUs_GPU_28685857":
+                 {"Capability":8.9,"DeviceName":"NVIDIA L40","GlobalMemoryMb":45589,"Id":"GPU-28685857"}}]"#,
+        );
+        assert_eq!(gpu.device_name.as_deref(), Some("NVIDIA L40"));
+        assert_eq!((gpu.device_memory_mb, gpu.capability), (Some(45589), Some(8.9)));
+        assert_eq!(gpu.interactive, Some(true));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn output_cut_anywhere_is_read_alike(
+            cuts in prop::collection::vec(0_usize..9000, 0..8),
+            end in 0_usize..36_000,
+            flaw in any::<u8>(),
+            at in 0_usize..36_000,
+        ) {
+            let mut text = fixture::read("2026-11-15T034635Z/status_wide.json");
+            text.truncate(end);
+            if let Some(byte) = text.get_mut(at) {
+                *byte = flaw;
+            }
+            let mut pieces = parser();
+            let mut rest = &text[..];
+            for cut in cuts {
+                let (piece, behind) = rest.split_at(cut.min(rest.len()));
+                pieces.push(piece);
+                rest = behind;
+            }
+            pieces.push(rest);
+            prop_assert_eq!(pieces.finish(), parse(parser(), &text));
+        }
+    }
+}

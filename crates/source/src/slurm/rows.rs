@@ -1,0 +1,312 @@
+//! Cuts a table that SLURM prints into rows: a header, then cells between delimiters, none of
+//! them quoted.
+//!
+//! A name may hold a newline and even the delimiter, so a line is not always a row:
+//!
+//! * Where the last column takes the rest (`JobName`, asked for last), a line is the beginning
+//!   of a row if it has all delimiters and an id in the id's place. Any other line goes on with
+//!   the name of the row before it; but one that is short and has an id in its place is a row
+//!   that was cut, and set aside.
+//! * Otherwise a row goes on over lines until it has all cells. A line that is a whole row by
+//!   itself never belongs to the one before it, and a row with too many cells is set aside: so
+//!   a broken row does not take a good one with it.
+//!
+//! A row beyond 64 KiB is set aside. None of this depends on where the text was cut into pieces.
+
+use memchr::{memchr, memchr2_iter};
+
+/// The longest row. `JobName` is at most 255 bytes, and the rest of a row some hundreds; node
+/// lists and TRES lists are the only others that grow.
+const LONGEST: usize = 64 * 1024;
+const TOO_LONG: &str = "the row is longer than 64 KiB";
+const TOO_SHORT: &str = "the row has too few cells";
+
+/// What the rows of a table are read by.
+pub(super) trait Reader {
+    /// Takes the names of the columns; `None` if this is no header.
+    fn header(&mut self, names: &[&str]) -> Option<Layout>;
+
+    /// Takes a row, which begins on this line, from 1.
+    fn row(&mut self, line: u64, row: Row<'_>);
+
+    /// Takes a piece of the text that is no row.
+    fn reject(&mut self, line: u64, reason: &str, text: &[u8]);
+}
+
+/// What has to be known of a table's columns to find its rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    /// The column of job ids, by which a row is known.
+    pub(super) id: usize,
+    /// Whether the last column may hold anything.
+    pub(super) last_takes_rest: bool,
+}
+
+/// The cells of a row.
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a> {
+    pub(super) text: &'a [u8],
+    /// Where each cell ends, but for the last.
+    ends: &'a [u32],
+}
+
+/// A column, found in the header once; what a missing one holds is unknown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Column {
+    pub(super) name: &'static str,
+    pub(super) index: Option<usize>,
+}
+
+/// The table so far: at most one row and the line behind it are held.
+pub(super) struct Rows {
+    shape: Option<Shape>,
+    /// The open row and what follows it.
+    buffer: Vec<u8>,
+    /// How much of the buffer was searched for delimiters.
+    searched: usize,
+    row: Option<OpenRow>,
+    row_ends: Vec<u32>,
+    /// Where the line that is being searched begins in the buffer.
+    line_start: usize,
+    line: u64,
+    /// The delimiters in that line, from its beginning; of too many, one too many.
+    line_ends: Vec<u32>,
+    /// Whether the line was set aside before its end was seen.
+    line_dropped: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Shape {
+    layout: Layout,
+    delimiter: u8,
+    /// The delimiters in a row.
+    delimiters: usize,
+}
+
+#[derive(Clone, Copy)]
+struct OpenRow {
+    start: usize,
+    end: usize,
+    line: u64,
+    /// Why it is no row, if it is already known to be none.
+    broken: Option<&'static str>,
+}
+
+impl Column {
+    pub(super) fn find(name: &'static str, header: &[&str]) -> Column {
+        Column { name, index: header.iter().position(|cell| cell.eq_ignore_ascii_case(name)) }
+    }
+}
+
+impl<'a> Row<'a> {
+    /// What stands in a column; nothing if the table lacks it.
+    pub(super) fn cell(&self, column: Column) -> &'a [u8] {
+        column.index.map_or(&[], |index| cell(self.text, self.ends, index))
+    }
+}
+
+fn cell<'a>(text: &'a [u8], ends: &[u32], index: usize) -> &'a [u8] {
+    let start = match index.checked_sub(1) {
+        Some(before) => ends[before] as usize + 1,
+        None => 0,
+    };
+    let end = ends.get(index).map_or(text.len(), |&end| end as usize);
+    &text[start..end]
+}
+
+impl Rows {
+    pub(super) fn new() -> Rows {
+        Rows {
+            shape: None,
+            buffer: Vec::new(),
+            searched: 0,
+            row: None,
+            row_ends: Vec::new(),
+            line_start: 0,
+            line: 1,
+            line_ends: Vec::new(),
+            line_dropped: false,
+        }
+    }
+
+    pub(super) fn push(&mut self, piece: &[u8], reader: &mut impl Reader) {
+        self.buffer.extend_from_slice(piece);
+        // The loops below hold the buffer while the lines found in it change the rest.
+        let buffer = std::mem::take(&mut self.buffer);
+        while self.shape.is_none()
+            && let Some(length) = memchr(b'\n', &buffer[self.searched..])
+        {
+            self.header(&buffer[self.line_start..self.searched + length], reader);
+            self.next_line(self.searched + length);
+        }
+        if let Some(shape) = self.shape {
+            self.search(shape, &buffer, reader);
+        } else {
+            self.searched = buffer.len();
+        }
+        self.buffer = buffer;
+        if self.buffer.len() - self.line_start > LONGEST {
+            self.drop_line(reader);
+        }
+
+        let kept = self.row.map_or(self.line_start, |row| row.start);
+        self.buffer.drain(..kept);
+        self.searched -= kept;
+        self.line_start -= kept;
+        if let Some(row) = &mut self.row {
+            row.start -= kept;
+            row.end -= kept;
+        }
+    }
+
+    pub(super) fn finish(mut self, reader: &mut impl Reader) {
+        let buffer = std::mem::take(&mut self.buffer);
+        let last = &buffer[self.line_start..];
+        let Some(shape) = self.shape else {
+            return self.header(last, reader);
+        };
+        // Every line of a table ends in a newline: a last one without is whole or cut, but not
+        // more of a name.
+        let cut = shape.layout.last_takes_rest && !self.is_row(shape, last);
+        if !last.is_empty() && !self.line_dropped {
+            if cut {
+                self.close_row(shape, &buffer, reader);
+            }
+            self.end_line(shape, &buffer, buffer.len(), reader);
+        }
+        self.close_row(shape, &buffer, reader);
+    }
+
+    /// Finds the lines that end in the part of the buffer that was not searched before.
+    fn search(&mut self, shape: Shape, buffer: &[u8], reader: &mut impl Reader) {
+        let from = self.searched;
+        for found in memchr2_iter(shape.delimiter, b'\n', &buffer[from..]) {
+            let at = from + found;
+            if buffer[at] == b'\n' {
+                self.end_line(shape, buffer, at, reader);
+                self.next_line(at);
+            } else if self.line_ends.len() <= shape.delimiters {
+                self.line_ends.push((at - self.line_start) as u32);
+            }
+        }
+        self.searched = buffer.len();
+    }
+
+    fn next_line(&mut self, newline: usize) {
+        self.line_start = newline + 1;
+        self.searched = newline + 1;
+        self.line += 1;
+        self.line_ends.clear();
+        self.line_dropped = false;
+    }
+
+    fn header(&mut self, line: &[u8], reader: &mut impl Reader) {
+        if line.is_empty() || self.line_dropped {
+            return;
+        }
+        if line.len() > LONGEST {
+            return reader.reject(self.line, TOO_LONG, line);
+        }
+        let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let delimiter = line.iter().copied().find(|byte| !in_name(byte)).unwrap_or(0x1f);
+        let layout = std::str::from_utf8(line).ok().and_then(|line| {
+            let names: Vec<&str> = line.split(char::from(delimiter)).collect();
+            let layout = matches!(delimiter, 0x1f | b'|').then(|| reader.header(&names))??;
+            Some((layout, names.len() - 1))
+        });
+        match layout {
+            Some((layout, delimiters)) => {
+                self.shape = Some(Shape { layout, delimiter, delimiters });
+            }
+            // Over ssh a site may greet before its table begins.
+            None => reader.reject(self.line, "a table's header was expected", line),
+        }
+    }
+
+    /// Takes a line whose end was found: it begins a row, or goes on with the open one.
+    fn end_line(&mut self, shape: Shape, buffer: &[u8], end: usize, reader: &mut impl Reader) {
+        if self.line_dropped {
+            return;
+        }
+        let line = &buffer[self.line_start..end];
+        if line.len() > LONGEST {
+            self.close_row(shape, buffer, reader);
+            reader.reject(self.line, TOO_LONG, line);
+            return;
+        }
+
+        let Layout { id, last_takes_rest } = shape.layout;
+        let begins = if self.row.is_none() || self.is_row(shape, line) {
+            true
+        } else if last_takes_rest {
+            self.line_ends.len() > id && is_id(cell(line, &self.line_ends, id))
+        } else {
+            self.row_ends.len() >= shape.delimiters
+        };
+        if begins {
+            self.close_row(shape, buffer, reader);
+            if line.is_empty() {
+                return;
+            }
+            let broken = (last_takes_rest && !self.is_row(shape, line)).then_some(TOO_SHORT);
+            self.row = Some(OpenRow { start: self.line_start, end, line: self.line, broken });
+            std::mem::swap(&mut self.row_ends, &mut self.line_ends);
+        } else if let Some(row) = &mut self.row {
+            row.end = end;
+            if !last_takes_rest {
+                let before = (self.line_start - row.start) as u32;
+                self.row_ends.extend(self.line_ends.iter().map(|end| before + end));
+            }
+            if row.end - row.start > LONGEST {
+                let text = &buffer[row.start..row.end];
+                reader.reject(row.line, TOO_LONG, text);
+                self.row = None;
+            }
+        }
+    }
+
+    /// Whether the line that was searched is a whole row by itself.
+    fn is_row(&self, shape: Shape, line: &[u8]) -> bool {
+        self.line_ends.len() >= shape.delimiters
+            && is_id(cell(line, &self.line_ends, shape.layout.id))
+    }
+
+    fn close_row(&mut self, shape: Shape, buffer: &[u8], reader: &mut impl Reader) {
+        let Some(row) = self.row.take() else {
+            return;
+        };
+        let text = &buffer[row.start..row.end];
+        let too_many = !shape.layout.last_takes_rest && self.row_ends.len() > shape.delimiters;
+        if let Some(reason) = row.broken {
+            reader.reject(row.line, reason, text);
+        } else if self.row_ends.len() < shape.delimiters {
+            reader.reject(row.line, TOO_SHORT, text);
+        } else if too_many {
+            reader.reject(row.line, "the row has too many cells", text);
+        } else {
+            reader.row(row.line, Row { text, ends: &self.row_ends[..shape.delimiters] });
+        }
+    }
+
+    /// Sets aside a line that is too long, before its end is seen, and forgets what there is of it.
+    fn drop_line(&mut self, reader: &mut impl Reader) {
+        let buffer = std::mem::take(&mut self.buffer);
+        if let Some(shape) = self.shape {
+            self.close_row(shape, &buffer, reader);
+        }
+        if !self.line_dropped {
+            reader.reject(self.line, TOO_LONG, &buffer[self.line_start..]);
+        }
+        self.buffer = buffer;
+        self.buffer.truncate(self.line_start);
+        self.searched = self.line_start;
+        self.line_ends.clear();
+        self.line_dropped = true;
+    }
+}
+
+/// Whether a cell can be a job id: `12`, `16_5`, `18_[0-99%10]`, `24+1`, `12.batch`.
+fn is_id(cell: &[u8]) -> bool {
+    cell.first().is_some_and(u8::is_ascii_digit)
+        && cell.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_+.[]-,%:".contains(byte))
+}
