@@ -119,6 +119,7 @@ async fn ask(
             tries += 1;
             continue;
         }
+        tracing::debug!(files = session.files_opened(), "opened {} files", session.files_opened());
         let (table, is_cut) = answer?;
         return Ok((table, session.coverage().await?, is_cut));
     }

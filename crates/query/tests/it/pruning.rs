@@ -135,7 +135,7 @@ async fn statements_that_write_are_refused() {
     let site = Site::new();
     for statement in [
         "CREATE TABLE mine AS SELECT 1",
-        "INSERT INTO job VALUES (1)",
+        "INSERT INTO job (job_id) VALUES ('1')",
         "COPY (SELECT 1) TO 'out.csv'",
         "DROP TABLE job",
         "SET datafusion.execution.batch_size = 1",

@@ -1,0 +1,118 @@
+//! What `bench/run` measures, a process a step, so that each has its own CPU time and memory.
+//!
+//! `bench print FOLDER SEED DAYS JOBS_A_DAY NODES FIRST_DAY` writes what the simulated `sacct`
+//! prints, a file a day; `bench ingest FOLDER DATA_DIR` parses those files and writes the lake.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use lake::Lake;
+use record::Collection;
+use source::simulated::{Scale, Simulated, Site};
+use source::slurm::{self, Sacct};
+use source::{Machine, Parser};
+
+fn main() -> Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["print", folder, seed, days, jobs, nodes, first] => {
+            print(Path::new(folder), seed.parse()?, days.parse()?, jobs.parse()?, nodes.parse()?, first.parse()?)
+        }
+        ["ingest", folder, data_dir] => tokio::runtime::Builder::new_current_thread()
+            .build()?
+            .block_on(ingest(Path::new(folder), Path::new(data_dir))),
+        _ => bail!("see bench/run"),
+    }
+}
+
+fn midnight(day: Date) -> Result<Timestamp> {
+    Ok(day.to_zoned(TimeZone::UTC)?.timestamp())
+}
+
+fn print(folder: &Path, seed: u64, days: i64, jobs: u32, nodes: u32, first: Date) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    let start = midnight(first)?;
+    let end = start + SignedDuration::from_hours(24 * days);
+    let scale = Scale { seed, start, end, slurm_jobs_per_day: jobs, slurm_nodes: nodes, condor_machines: 1 };
+    let machine = Simulated {
+        site: Arc::new(Site::new(&scale)),
+        cluster: Site::slurm_cluster().to_owned(),
+        now: end,
+    };
+    let mut day = first;
+    while midnight(day)? < end {
+        let next = day.tomorrow()?;
+        let mut file = BufWriter::new(File::create(folder.join(format!("{day}.txt")))?);
+        let mut written = Ok(());
+        machine.run(&slurm::sacct(midnight(day)?, midnight(next)?), &mut |piece| {
+            if written.is_ok() {
+                written = file.write_all(piece);
+            }
+        })?;
+        written?;
+        file.flush()?;
+        day = next;
+    }
+    Ok(())
+}
+
+async fn ingest(folder: &Path, data_dir: &Path) -> Result<()> {
+    let lake = Lake::create(data_dir)?;
+    let mut writer = lake.writer(Site::slurm_cluster()).await?;
+    let mut files: Vec<_> =
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    files.sort();
+    let last: Date = day_of(files.last().context("no files")?)?;
+    let now = midnight(last.tomorrow()?)?;
+    let (mut lines, mut jobs) = (0, 0);
+    let mut piece = vec![0; 256 * 1024];
+    for path in &files {
+        let day = day_of(path)?;
+        let mut parser = Sacct::new(Site::slurm_cluster(), now);
+        let mut file = File::open(path)?;
+        loop {
+            let length = file.read(&mut piece)?;
+            if length == 0 {
+                break;
+            }
+            lines += piece[..length].iter().filter(|byte| **byte == b'\n').count();
+            parser.push(&piece[..length]);
+        }
+        let parsed = parser.finish();
+        if !parsed.rejects.is_empty() {
+            bail!("{} rejects, such as {:?}", parsed.rejects.len(), parsed.rejects[0]);
+        }
+        let records = parsed.records.len() as i64;
+        jobs += writer.upsert(parsed.records).await?.added;
+        writer
+            .collected(vec![Collection {
+                cluster: Site::slurm_cluster().to_owned(),
+                source: "sacct".to_owned(),
+                start_time: now,
+                window_start: Some(midnight(day)?),
+                window_end: Some(midnight(day.tomorrow()?)?),
+                duration_seconds: 0.0,
+                bytes: 0,
+                records,
+                rejects: 0,
+                changed: 0,
+                error: None,
+            }])
+            .await?;
+    }
+    writer.finish()?;
+    std::io::stdout().write_all(format!("{lines} {jobs}\n").as_bytes())?;
+    Ok(())
+}
+
+fn day_of(path: &Path) -> Result<Date> {
+    let name = path.file_stem().and_then(|stem| stem.to_str()).context("a file without a name")?;
+    name.parse().with_context(|| format!("{} is not named for a day", path.display()))
+}
