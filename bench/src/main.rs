@@ -22,9 +22,14 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        ["print", folder, seed, days, jobs, nodes, first] => {
-            print(Path::new(folder), seed.parse()?, days.parse()?, jobs.parse()?, nodes.parse()?, first.parse()?)
-        }
+        ["print", folder, seed, days, jobs, nodes, first] => print(
+            Path::new(folder),
+            seed.parse()?,
+            days.parse()?,
+            jobs.parse()?,
+            nodes.parse()?,
+            first.parse()?,
+        ),
         ["ingest", folder, data_dir] => tokio::runtime::Builder::new_current_thread()
             .build()?
             .block_on(ingest(Path::new(folder), Path::new(data_dir))),
@@ -40,7 +45,14 @@ fn print(folder: &Path, seed: u64, days: i64, jobs: u32, nodes: u32, first: Date
     fs::create_dir_all(folder)?;
     let start = midnight(first)?;
     let end = start + SignedDuration::from_hours(24 * days);
-    let scale = Scale { seed, start, end, slurm_jobs_per_day: jobs, slurm_nodes: nodes, condor_machines: 1 };
+    let scale = Scale {
+        seed,
+        start,
+        end,
+        slurm_jobs_per_day: jobs,
+        slurm_nodes: nodes,
+        condor_machines: 1,
+    };
     let machine = Simulated {
         site: Arc::new(Site::new(&scale)),
         cluster: Site::slurm_cluster().to_owned(),
@@ -66,8 +78,9 @@ fn print(folder: &Path, seed: u64, days: i64, jobs: u32, nodes: u32, first: Date
 async fn ingest(folder: &Path, data_dir: &Path) -> Result<()> {
     let lake = Lake::create(data_dir)?;
     let mut writer = lake.writer(Site::slurm_cluster()).await?;
-    let mut files: Vec<_> =
-        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    let mut files: Vec<_> = fs::read_dir(folder)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()?;
     files.sort();
     let last: Date = day_of(files.last().context("no files")?)?;
     let now = midnight(last.tomorrow()?)?;

@@ -138,7 +138,9 @@ pub(crate) struct Serve {
 }
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  plimsoll demo\n  plimsoll demo --days 3 --until 2026-11-01 --seed 7")]
+#[command(
+    after_help = "Examples:\n  plimsoll demo\n  plimsoll demo --days 3 --until 2026-11-01 --seed 7"
+)]
 pub(crate) struct Demo {
     /// The folder to fill; an earlier demo in it is replaced
     #[arg(default_value = "plimsoll-demo")]
@@ -271,10 +273,12 @@ fn moment(option: &str, text: &str, zone: &TimeZone) -> Result<Timestamp> {
         return Ok(timestamp);
     }
     let Ok(time) = text.parse::<DateTime>() else {
-        bail!("{option} {text:?} is no day or moment; write 2026-11-01, 2026-11-01T12:00 or 2026-11-01T12:00:00Z");
+        bail!(
+            "{option} {text:?} is no day or moment; write 2026-11-01, 2026-11-01T12:00 or 2026-11-01T12:00:00Z"
+        );
     };
-    let zoned = time
-        .to_zoned(zone.clone())
-        .with_context(|| format!("{option} {text:?} does not exist in {}", zone.iana_name().unwrap_or("this zone")))?;
+    let zoned = time.to_zoned(zone.clone()).with_context(|| {
+        format!("{option} {text:?} does not exist in {}", zone.iana_name().unwrap_or("this zone"))
+    })?;
     Ok(zoned.timestamp())
 }

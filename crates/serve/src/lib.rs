@@ -75,10 +75,12 @@ async fn report(
 ) -> Response {
     let (name, format) = match name.split_once('.') {
         None => (name.as_str(), None),
-        Some((name, ending)) => match view::by_extension(std::path::Path::new(&format!("_.{ending}"))) {
-            Some(format) => (name, Some(format)),
-            None => return not_found(&format!("there is no format {ending:?}")),
-        },
+        Some((name, ending)) => {
+            match view::by_extension(std::path::Path::new(&format!("_.{ending}"))) {
+                Some(format) => (name, Some(format)),
+                None => return not_found(&format!("there is no format {ending:?}")),
+            }
+        }
     };
     let analysis = match query::analysis(name) {
         Ok(analysis) => analysis,
@@ -103,11 +105,9 @@ async fn report(
     };
     match format {
         None => html(page::reports(analysis.question, &[report])),
-        Some(format) => respond(
-            StatusCode::OK,
-            format.media_type(),
-            format.render(&[report], &Look::default()),
-        ),
+        Some(format) => {
+            respond(StatusCode::OK, format.media_type(), format.render(&[report], &Look::default()))
+        }
     }
 }
 

@@ -60,7 +60,9 @@ fn chosen(config: &Config, names: &[String]) -> Result<Vec<Cluster>> {
 /// The days in UTC from `back` days ago until today.
 pub(super) fn days_until(now: Timestamp, back: u16) -> Result<Vec<Date>> {
     let today = now.to_zoned(TimeZone::UTC).date();
-    let mut day = today.checked_sub(i64::from(back).days()).context("so many days ago there was no calendar")?;
+    let mut day = today
+        .checked_sub(i64::from(back).days())
+        .context("so many days ago there was no calendar")?;
     let mut days = Vec::new();
     while day <= today {
         days.push(day);
@@ -178,7 +180,12 @@ impl Collector {
             };
             if let Some(frame) = &answer.frame {
                 let collection = &answer.collection;
-                self.writer.archive_window(&collection.source, *day, collection.start_time, frame)?;
+                self.writer.archive_window(
+                    &collection.source,
+                    *day,
+                    collection.start_time,
+                    frame,
+                )?;
             }
             let change = self.writer.upsert(answer.records).await?;
             self.keep(answer.collection, answer.rejects, change).await?;
@@ -245,8 +252,12 @@ impl Collector {
         }
         let hour_of = |answer: &Answer<T>| answer.collection.start_time.as_second() / 3600;
         for hour in answers.chunk_by(|one, other| hour_of(one) == hour_of(other)) {
-            let frames: Vec<u8> =
-                hour.iter().filter_map(|answer| answer.frame.as_deref()).flatten().copied().collect();
+            let frames: Vec<u8> = hour
+                .iter()
+                .filter_map(|answer| answer.frame.as_deref())
+                .flatten()
+                .copied()
+                .collect();
             if !frames.is_empty() {
                 let collection = &hour[0].collection;
                 self.writer
@@ -315,7 +326,12 @@ impl Collector {
         if let Err(failure) = ran {
             self.summary.failures.push(format!("{}: {failure}", self.cluster.name));
             collection.error = Some(failure.to_string());
-            return Ok(Answer { collection, records: Vec::new(), rejects: Vec::new(), frame: None });
+            return Ok(Answer {
+                collection,
+                records: Vec::new(),
+                rejects: Vec::new(),
+                frame: None,
+            });
         }
         let parsed = parser.finish();
         collection.records = parsed.records.len() as i64;
@@ -363,7 +379,12 @@ impl Collector {
         self.writer.collected(collections).await
     }
 
-    async fn keep(&mut self, collection: Collection, rejects: Vec<Reject>, change: Change) -> Result<()> {
+    async fn keep(
+        &mut self,
+        collection: Collection,
+        rejects: Vec<Reject>,
+        change: Change,
+    ) -> Result<()> {
         self.keep_all(vec![(collection, rejects)], change).await
     }
 }

@@ -64,12 +64,13 @@ fn make_room(folder: &Path, mark: &str) -> Result<()> {
         for part in ["raw", "processed", "tracker", "lock"] {
             let part = folder.join(part);
             if part.exists() {
-                fs::remove_dir_all(&part).with_context(|| format!("cannot remove {}", part.display()))?;
+                fs::remove_dir_all(&part)
+                    .with_context(|| format!("cannot remove {}", part.display()))?;
             }
         }
     } else if folder.exists() {
-        let mut entries = fs::read_dir(folder)
-            .with_context(|| format!("cannot read {}", folder.display()))?;
+        let mut entries =
+            fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
         if entries.next().is_some() {
             bail!(
                 "{} is there and holds no demo; name another folder: plimsoll demo FOLDER",
@@ -77,7 +78,8 @@ fn make_room(folder: &Path, mark: &str) -> Result<()> {
             );
         }
     }
-    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     fs::write(&mark_file, mark).with_context(|| format!("cannot write {}", mark_file.display()))
 }
 
@@ -106,7 +108,11 @@ async fn fill(
     let work = clusters.map(|cluster| {
         let (lake, site) = (lake.clone(), site.clone());
         tokio::spawn(async move {
-            let at = |now: Timestamp| Simulated { site: site.clone(), cluster: cluster.name.clone(), now };
+            let at = |now: Timestamp| Simulated {
+                site: site.clone(),
+                cluster: cluster.name.clone(),
+                now,
+            };
             let mut collector = Collector::open(&lake, &cluster).await?;
             let progress = progress(2 * u64::from(days) + 1, &cluster.name);
             let today = days_until(end, days)?;

@@ -51,8 +51,7 @@ pub(crate) fn write(reports: &[Report], output: &Output) -> Result<Outcome> {
             terminal.write_all(&bytes).and_then(|()| terminal.flush()).context("cannot write")?;
         }
     }
-    let mut skipped: Vec<_> =
-        reports.iter().flat_map(|report| &report.coverage.skipped).collect();
+    let mut skipped: Vec<_> = reports.iter().flat_map(|report| &report.coverage.skipped).collect();
     skipped.dedup();
     for file in &skipped {
         complain(&format!("warning: left out {}: {}", file.path, file.reason));

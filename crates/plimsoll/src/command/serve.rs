@@ -11,9 +11,9 @@ use crate::{Outcome, complain};
 
 pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
     let lake = Lake::open(&config.data_dir)?;
-    let listener = TcpListener::bind(arguments.listen)
-        .await
-        .with_context(|| format!("cannot listen on {}; --listen names another", arguments.listen))?;
+    let listener = TcpListener::bind(arguments.listen).await.with_context(|| {
+        format!("cannot listen on {}; --listen names another", arguments.listen)
+    })?;
     complain(&format!("http://{}/ until Ctrl-C", listener.local_addr()?));
     let site = serve::Site { lake, zone: config.zone.clone(), now: || Live::default().now() };
     serve::run(listener, site, async {

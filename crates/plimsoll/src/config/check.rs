@@ -12,11 +12,11 @@ use jiff::tz::TimeZone;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use query::nearest;
 use super::{
     Cluster, Config, ConfigError, DEFAULT_DATA_DIR, Environment, Kind, LONGEST_CLUSTER_NAME,
     is_cluster_name, shown,
 };
+use query::nearest;
 
 const DEFAULT_CADENCE: Duration = Duration::from_secs(5 * 60);
 

@@ -58,7 +58,9 @@ fn every_mistake_in_the_configuration_is_told_at_once() {
     .unwrap();
     let said = plimsoll(folder.path(), &["status"]);
     assert_eq!(said.status, 2);
-    for line in ["plimsoll.toml:1:", "plimsoll.toml:4:1: unknown key \"knid\"", "\"America/Chicago\""] {
+    for line in
+        ["plimsoll.toml:1:", "plimsoll.toml:4:1: unknown key \"knid\"", "\"America/Chicago\""]
+    {
         assert!(said.stderr.contains(line), "{line} is missing in:\n{}", said.stderr);
     }
 }
@@ -134,7 +136,8 @@ fn what_cannot_be_read_is_set_aside_counted_and_shown() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("plimsoll.toml"), CONFIG).unwrap();
     let path = fake_slurm(folder.path());
-    let collected = said(command(folder.path()).env("PATH", &path).args(["collect", "--days", "0"]));
+    let collected =
+        said(command(folder.path()).env("PATH", &path).args(["collect", "--days", "0"]));
     assert_eq!(collected.status, 1, "{}", collected.stderr);
     assert_eq!(
         collected.stderr.trim_end(),
@@ -148,7 +151,11 @@ fn what_cannot_be_read_is_set_aside_counted_and_shown() {
 
     // Asked again, nothing is new; the job is there once.
     let again = said(command(folder.path()).env("PATH", &path).args(["collect", "--days", "0"]));
-    assert!(again.stderr.starts_with("collected 1 records: 0 rows new, 0 changed"), "{}", again.stderr);
+    assert!(
+        again.stderr.starts_with("collected 1 records: 0 rows new, 0 changed"),
+        "{}",
+        again.stderr
+    );
     let jobs = plimsoll(
         folder.path(),
         &["sql", "SELECT job_id, user, cpu_hours_reserved FROM job", "--format", "csv"],
@@ -207,7 +214,11 @@ fn a_truncated_file_is_named_and_the_rest_is_shown() {
 
     assert_eq!(report.status, 1);
     let shown = file.canonicalize().unwrap().display().to_string();
-    assert!(report.stderr.starts_with(&format!("warning: left out {shown}: ")), "{}", report.stderr);
+    assert!(
+        report.stderr.starts_with(&format!("warning: left out {shown}: ")),
+        "{}",
+        report.stderr
+    );
     assert!(report.stdout.contains("date=2026-03-02/job.parquet"), "{}", report.stdout);
     let status = plimsoll(folder.path(), &["status"]);
     assert_eq!(status.status, 1);
@@ -223,12 +234,20 @@ fn a_full_disk_is_named_and_what_was_there_stays() {
     let full = |words: &str| {
         #[expect(clippy::disallowed_methods, reason = "a shell that limits the program under test")]
         let mut shell = std::process::Command::new("sh");
-        said(shell
-            .args(["-c", &format!("trap '' XFSZ; ulimit -f 2; exec {} {words}", env!("CARGO_BIN_EXE_plimsoll"))])
-            .current_dir(folder.path())
-            .env_clear()
-            .env("PATH", &path)
-            .env("TZ", "UTC"))
+        said(
+            shell
+                .args([
+                    "-c",
+                    &format!(
+                        "trap '' XFSZ; ulimit -f 2; exec {} {words}",
+                        env!("CARGO_BIN_EXE_plimsoll")
+                    ),
+                ])
+                .current_dir(folder.path())
+                .env_clear()
+                .env("PATH", &path)
+                .env("TZ", "UTC"),
+        )
     };
     let collected = full("collect --days 0");
     assert_eq!(collected.status, 2, "{}", collected.stderr);
@@ -244,7 +263,11 @@ fn a_full_disk_is_named_and_what_was_there_stays() {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).into_iter().flatten() {
                 let path = entry.unwrap().path();
-                if path.is_dir() { folders.push(path) } else { files.push(path.display().to_string()) }
+                if path.is_dir() {
+                    folders.push(path)
+                } else {
+                    files.push(path.display().to_string())
+                }
             }
         }
         files
@@ -274,7 +297,8 @@ fn init_writes_a_file_that_loads_and_never_overwrites() {
     assert_eq!(init.status, 0, "{}", init.stderr);
     let text = fs::read_to_string(folder.path().join("plimsoll.toml")).unwrap();
     assert!(text.contains("kind = \"slurm\""), "{text}");
-    let collected = said(command(folder.path()).env("PATH", &path).args(["collect", "--days", "0"]));
+    let collected =
+        said(command(folder.path()).env("PATH", &path).args(["collect", "--days", "0"]));
     assert_eq!(collected.status, 1, "{}", collected.stderr);
 
     let again = said(command(folder.path()).env("PATH", &path).args(["init"]));
@@ -290,9 +314,17 @@ fn a_reader_that_has_read_enough_is_no_error() {
     #[expect(clippy::disallowed_methods, reason = "a shell that closes the pipe")]
     let mut shell = std::process::Command::new("bash");
     let sql = "SELECT value FROM generate_series(1, 100000) AS series (value)";
-    let said = said(shell
-        .args(["-c", &format!("'{}' sql --limit 100000 '{sql}' | head -n 1; echo ${{PIPESTATUS[0]}}", env!("CARGO_BIN_EXE_plimsoll"))])
-        .current_dir(folder.path()));
+    let said = said(
+        shell
+            .args([
+                "-c",
+                &format!(
+                    "'{}' sql --limit 100000 '{sql}' | head -n 1; echo ${{PIPESTATUS[0]}}",
+                    env!("CARGO_BIN_EXE_plimsoll")
+                ),
+            ])
+            .current_dir(folder.path()),
+    );
     assert!(said.stdout.ends_with("\n0\n"), "{} {}", said.stdout, said.stderr);
     assert_eq!(said.stderr, "");
 }

@@ -77,7 +77,7 @@ fn usage_by_user_is_what_the_site_knows() {
                 continue;
             }
             let hours = (ended.min(end).as_second() - begun.max(start).as_second()) as f64 / 3600.0;
-            let sum = expected.entry(attempt.user.clone()).or_default();
+            let sum = expected.entry(attempt.user.to_owned()).or_default();
             sum.0 += 1;
             sum.1 += hours * attempt.cpus as f64;
             sum.2 += hours * attempt.gpus as f64;
@@ -92,7 +92,10 @@ fn usage_by_user_is_what_the_site_knows() {
             assert_eq!(row["jobs"], jobs, "{user}");
             let close = |column: &str, value: f64| {
                 let shown = row[column].as_f64().unwrap();
-                assert!((shown - value).abs() < 1e-6 * value.max(1.0), "{user} {column}: {shown} for {value}");
+                assert!(
+                    (shown - value).abs() < 1e-6 * value.max(1.0),
+                    "{user} {column}: {shown} for {value}"
+                );
             };
             close("cpu_hours", cpu_hours);
             close("gpu_hours", gpu_hours);
@@ -107,7 +110,7 @@ fn states_are_what_the_site_knows() {
     let site = site();
     for attempt in &site.truth().attempts {
         if attempt.end.is_some_and(|ended| start <= ended && ended < end) {
-            *expected.entry(attempt.state.clone()).or_default() += 1;
+            *expected.entry(attempt.state.to_owned()).or_default() += 1;
         }
     }
     let report = report(&["states", "--from", "2026-03-06", "--to", "2026-03-07"]);
@@ -169,7 +172,10 @@ fn the_same_seed_gives_the_same_files() {
 
 #[test]
 fn the_tables_have_rows() {
-    let said = plimsoll(DEMO.folder.path(), &["--data-dir", "plimsoll-demo", "status", "--format", "json"]);
+    let said = plimsoll(
+        DEMO.folder.path(),
+        &["--data-dir", "plimsoll-demo", "status", "--format", "json"],
+    );
     let reports: Value = serde_json::from_str(&said.stdout).unwrap();
     let tables: Vec<&str> = reports[0]["rows"]
         .as_array()

@@ -51,12 +51,18 @@ fn tables() {
         .unwrap();
         for column in table.columns {
             let kind = match (column.data_type)() {
-                arrow_type if arrow_type.to_string().starts_with("Timestamp") => "moment".to_owned(),
+                arrow_type if arrow_type.to_string().starts_with("Timestamp") => {
+                    "moment".to_owned()
+                }
                 arrow_type => arrow_type.to_string().to_lowercase(),
             };
             let required = if column.nullable { "" } else { ", always known" };
-            writeln!(text, "| `{}` | {kind}{required} | {} | {} |", column.name, column.unit, column.meaning)
-                .unwrap();
+            writeln!(
+                text,
+                "| `{}` | {kind}{required} | {} | {} |",
+                column.name, column.unit, column.meaning
+            )
+            .unwrap();
         }
     }
     text += "\n# Terms\n\nWords that reports use, each a view over the tables, cut to the period asked about.\n\n| term | meaning |\n|---|---|\n";
@@ -68,12 +74,18 @@ fn tables() {
 
 #[test]
 fn reports() {
-    let mut text = format!("# Reports\n\n{GENERATED}`plimsoll report NAME`, `/report/NAME` on the web.\n");
+    let mut text =
+        format!("# Reports\n\n{GENERATED}`plimsoll report NAME`, `/report/NAME` on the web.\n");
     for analysis in ANALYSES {
-        write!(text, "\n## {}\n\n{}\n\n| column | unit | meaning |\n|---|---|---|\n", analysis.name, analysis.question)
-            .unwrap();
+        write!(
+            text,
+            "\n## {}\n\n{}\n\n| column | unit | meaning |\n|---|---|---|\n",
+            analysis.name, analysis.question
+        )
+        .unwrap();
         for column in analysis.columns {
-            writeln!(text, "| `{}` | {} | {} |", column.name, column.unit.sign(), column.meaning).unwrap();
+            writeln!(text, "| `{}` | {} | {} |", column.name, column.unit.sign(), column.meaning)
+                .unwrap();
         }
         if !analysis.notes.is_empty() {
             writeln!(text, "\n{}", analysis.notes.join(" ")).unwrap();
@@ -81,8 +93,14 @@ fn reports() {
     }
     text += "\n# Formats\n\n| `--format` | files | what it is |\n|---|---|---|\n";
     for format in FORMATS {
-        writeln!(text, "| `{}` | `.{}` | {} |", format.name(), format.extensions().join("`, `."), format.meaning())
-            .unwrap();
+        writeln!(
+            text,
+            "| `{}` | `.{}` | {} |",
+            format.name(),
+            format.extensions().join("`, `."),
+            format.meaning()
+        )
+        .unwrap();
     }
     check("reports.md", &text);
 }
@@ -103,7 +121,8 @@ fn command_line() {
         if command == "help" {
             continue;
         }
-        write!(text, "\n## plimsoll {command}\n\n```\n{}```\n", help(&[command, "--help"])).unwrap();
+        write!(text, "\n## plimsoll {command}\n\n```\n{}```\n", help(&[command, "--help"]))
+            .unwrap();
     }
     check("command-line.md", &text);
 }
@@ -115,7 +134,10 @@ fn the_readme_shows_commands_that_there_are() {
     let main = plimsoll(&std::env::temp_dir(), &["--help"]).stdout;
     let mut shown = 0;
     for line in readme.lines().map(str::trim_start).filter(|line| line.starts_with("plimsoll ")) {
-        let command = line.split_whitespace().skip(1).find(|word| !word.starts_with('-') && !word.contains('/'));
+        let command = line
+            .split_whitespace()
+            .skip(1)
+            .find(|word| !word.starts_with('-') && !word.contains('/'));
         let command = command.unwrap();
         assert!(main.contains(&format!("\n  {command}")), "the README shows {line:?}");
         shown += 1;

@@ -18,8 +18,20 @@ const STREET: [(&str, &[&str]); 8] = [
 
 /// Dependencies that a crate may not have unless the street says so.
 const GUARDED: [&str; 14] = [
-    "record", "report", "source", "lake", "query", "view", "serve", "plimsoll", "arrow", "parquet",
-    "datafusion", "object_store", "axum", "rusqlite",
+    "record",
+    "report",
+    "source",
+    "lake",
+    "query",
+    "view",
+    "serve",
+    "plimsoll",
+    "arrow",
+    "parquet",
+    "datafusion",
+    "object_store",
+    "axum",
+    "rusqlite",
 ];
 
 #[test]

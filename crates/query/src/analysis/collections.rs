@@ -27,12 +27,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             unit: Unit::Label,
             meaning: "Whose scheduler was asked.",
         },
-        Column {
-            name: "source",
-            heading: "Source",
-            unit: Unit::Label,
-            meaning: "The command.",
-        },
+        Column { name: "source", heading: "Source", unit: Unit::Label, meaning: "The command." },
         Column {
             name: "runs",
             heading: "Runs",

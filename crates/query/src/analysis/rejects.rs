@@ -25,12 +25,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             unit: Unit::Label,
             meaning: "Whose scheduler printed it.",
         },
-        Column {
-            name: "source",
-            heading: "Source",
-            unit: Unit::Label,
-            meaning: "The command.",
-        },
+        Column { name: "source", heading: "Source", unit: Unit::Label, meaning: "The command." },
         Column {
             name: "reason",
             heading: "Reason",

@@ -1,0 +1,581 @@
+//! The site keeps its own laws, and prints what it knows to have happened.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::*;
+
+const START: &str = "2026-11-10T00:00:00Z";
+const END: &str = "2026-11-13T09:30:00Z";
+
+/// Three days and a bit of a small site; enough nodes for every kind of job to run.
+fn site() -> Arc<Site> {
+    static SITE: OnceLock<Arc<Site>> = OnceLock::new();
+    SITE.get_or_init(|| Arc::new(Site::new(&small(7)))).clone()
+}
+
+fn small(seed: u64) -> Scale {
+    Scale {
+        seed,
+        start: time(START),
+        end: time(END),
+        slurm_jobs_per_day: 1500,
+        slurm_nodes: 20,
+        condor_machines: 12,
+    }
+}
+
+fn time(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+fn run(
+    site: &Arc<Site>,
+    now: Timestamp,
+    program: &'static str,
+    arguments: &[&str],
+) -> Result<String, String> {
+    let cluster = if program.starts_with("condor") { CONDOR_POOL } else { SLURM_CLUSTER };
+    let machine = Simulated { site: site.clone(), cluster: cluster.to_owned(), now };
+    let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
+    let command = Command { program, arguments, time_limit: Duration::from_secs(1) };
+    let mut text = Vec::new();
+    machine
+        .run(&command, &mut |piece| text.extend_from_slice(piece))
+        .map_err(|failure| failure.to_string())?;
+    Ok(String::from_utf8(text).unwrap())
+}
+
+/// The job rows that sacct prints for a window, as cells by column; steps are left out.
+fn sacct(now: &str, from: &str, until: &str) -> Vec<HashMap<String, String>> {
+    // JobName, which may hold newlines, is not asked for.
+    const FORMAT: &str = "--format=JobID,JobIDRaw,State,Submit,Eligible,Start,End,ElapsedRaw,\
+                          AllocCPUS,AllocTRES,NodeList,MaxRSS,TotalCPU";
+    let window = [
+        "--allusers",
+        "--duplicates",
+        "--noconvert",
+        "--parsable2",
+        &format!("--starttime={from}"),
+        &format!("--endtime={until}"),
+        FORMAT,
+    ];
+    let text = run(&site(), time(now), "sacct", &window).unwrap();
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split('|').collect();
+    lines
+        .map(|line| {
+            names.iter().map(|&name| name.to_owned()).zip(line.split('|').map(str::to_owned))
+        })
+        .map(|cells| cells.collect::<HashMap<_, _>>())
+        .filter(|row| !row["JobID"].contains('.'))
+        .collect()
+}
+
+fn json(program: &'static str, now: &str, arguments: &[&str]) -> Vec<Value> {
+    let text = run(&site(), time(now), program, arguments).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_site_and_another_another() {
+    let all = |site: Site| {
+        let site = Arc::new(site);
+        let text =
+            run(&site, time(END), "sacct", &["--parsable2", "--noconvert", "-S", "2026-11-10"]);
+        let ads = run(&site, time(END), "condor_status", &["-json"]);
+        (text.unwrap(), ads.unwrap(), format!("{:?}", site.truth()))
+    };
+    let first = all(Site::new(&small(7)));
+    assert!(first == all(Site::new(&small(7))));
+    assert!(first.0 != all(Site::new(&small(8))).0);
+}
+
+#[test]
+fn no_node_ever_holds_more_than_it_has() {
+    let site = site();
+    let mut events: Vec<(Moment, bool, &slurm_nodes::Placement)> = Vec::new();
+    for attempt in &site.slurm.attempts {
+        for placement in site.slurm.placements(attempt) {
+            events.push((attempt.start, true, placement));
+            events.push((attempt.end, false, placement));
+        }
+    }
+    // What ends at a moment makes room for what starts at it.
+    events.sort_by_key(|&(moment, is_start, _)| (moment, is_start));
+    let mut held = vec![(0_u32, 0_u64, 0_u8); site.slurm.nodes.len()];
+    for (moment, is_start, placement) in events {
+        let node = &site.slurm.nodes[usize::from(placement.node)];
+        let (cpus, memory_mb, gpus) = &mut held[usize::from(placement.node)];
+        if is_start {
+            *cpus += u32::from(placement.cpus);
+            *memory_mb += u64::from(placement.memory_mb);
+            assert_eq!(*gpus & placement.gpus, 0, "a GPU of {} twice at {moment}", node.name);
+            *gpus |= placement.gpus;
+        } else {
+            *cpus -= u32::from(placement.cpus);
+            *memory_mb -= u64::from(placement.memory_mb);
+            *gpus &= !placement.gpus;
+        }
+        assert!(*cpus <= u32::from(node.cpus), "{} at {moment}", node.name);
+        assert!(*memory_mb <= u64::from(node.memory_mb), "{} at {moment}", node.name);
+        assert!(gpus.count_ones() <= u32::from(node.gpus), "{} at {moment}", node.name);
+    }
+}
+
+#[test]
+fn a_node_that_is_down_runs_nothing() {
+    let site = site();
+    let down = |outage: &&slurm_nodes::Outage| outage.kind != slurm_nodes::OutageKind::Drain;
+    for outage in site.slurm.outages.iter().filter(down) {
+        for attempt in &site.slurm.attempts {
+            let is_there = site.slurm.placements(attempt).iter().any(|at| at.node == outage.node);
+            let overlaps = attempt.start < outage.end && attempt.end > outage.start;
+            assert!(!(is_there && overlaps), "{} ran on a node that was down", attempt.id);
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_ending_and_of_job_occurs() {
+    let states: HashSet<&str> =
+        site().truth().attempts.iter().map(|attempt| attempt.state).collect();
+    for state in [
+        "COMPLETED",
+        "FAILED",
+        "CANCELLED",
+        "TIMEOUT",
+        "OUT_OF_MEMORY",
+        "PREEMPTED",
+        "RUNNING",
+        "PENDING",
+        "EVICTED",
+    ] {
+        assert!(states.contains(state), "{state}");
+    }
+    for part in ["_[", "_5", "+1"] {
+        let has_it = |attempt: &TrueAttempt| attempt.job_id.contains(part);
+        assert!(site().truth().attempts.iter().any(has_it), "{part}");
+    }
+}
+
+#[test]
+fn what_is_requeued_comes_again_with_its_own_submit_time() {
+    let site = site();
+    let truth = &site.truth().attempts;
+    let preempted: Vec<_> = truth.iter().filter(|attempt| attempt.state == "PREEMPTED").collect();
+    assert!(!preempted.is_empty());
+    for attempt in preempted {
+        let next = truth
+            .iter()
+            .find(|next| next.job_id == attempt.job_id && next.restarts == attempt.restarts + 1);
+        assert_eq!(next.map(|next| next.submit), attempt.end, "{}", attempt.job_id);
+    }
+}
+
+#[test]
+fn sums_of_what_sacct_prints_are_the_truth() {
+    let site = site();
+    let mut expected: BTreeMap<&str, (u64, i64)> = BTreeMap::new();
+    for attempt in site.truth().attempts.iter().filter(|attempt| attempt.cluster == SLURM_CLUSTER) {
+        // sacct does not show who never was eligible.
+        if attempt.eligible.is_none() {
+            continue;
+        }
+        let end = attempt.end.unwrap_or(time(END));
+        let elapsed = attempt.start.map_or(0, |start| end.as_second() - start.as_second());
+        let (jobs, cpu_seconds) = expected.entry(attempt.state).or_default();
+        *jobs += 1;
+        *cpu_seconds += elapsed * attempt.cpus;
+    }
+
+    let mut printed: BTreeMap<String, (u64, i64)> = BTreeMap::new();
+    // Until the last job that is to begin at a given time may begin.
+    for row in sacct(END, "2026-11-10T00:00:00", "2026-11-16T00:00:00") {
+        let state = row["State"].split(' ').next().unwrap().to_owned();
+        let (jobs, cpu_seconds) = printed.entry(state).or_default();
+        *jobs += 1;
+        *cpu_seconds +=
+            row["ElapsedRaw"].parse::<i64>().unwrap() * row["AllocCPUS"].parse::<i64>().unwrap();
+    }
+    let printed: BTreeMap<&str, _> =
+        printed.iter().map(|(state, &sums)| (state.as_str(), sums)).collect();
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn a_job_over_midnight_is_in_both_windows_whole() {
+    let first = sacct(END, "2026-11-11T00:00:00", "2026-11-12T00:00:00");
+    let second = sacct(END, "2026-11-12T00:00:00", "2026-11-13T00:00:00");
+    let midnight = time("2026-11-12T00:00:00Z").as_second();
+    let second_of = |row: &HashMap<String, String>, name: &str| row[name].parse::<i64>().ok();
+    let mut over_midnight = 0;
+    for row in &first {
+        let key = |other: &&HashMap<String, String>| {
+            (&other["JobID"], &other["Submit"]) == (&row["JobID"], &row["Submit"])
+        };
+        let (start, end) = (second_of(row, "Start"), second_of(row, "End"));
+        if start < Some(midnight) && end > Some(midnight) {
+            over_midnight += 1;
+            assert_eq!(second.iter().find(key), Some(row));
+        } else if end.is_some_and(|end| end < midnight) {
+            assert_eq!(second.iter().find(key), None);
+        }
+    }
+    assert!(over_midnight > 0);
+}
+
+#[test]
+fn a_job_is_printed_as_it_stood_at_the_time() {
+    let site = site();
+    let truth = &site.truth().attempts;
+    let job = truth
+        .iter()
+        .find(|attempt| {
+            attempt.state == "COMPLETED"
+                && !attempt.job_id.contains('_')
+                && attempt.submit > time("2026-11-11T00:00:00Z")
+                && attempt.start
+                    > attempt.eligible.map(|eligible| eligible + SignedDuration::from_mins(1))
+                && attempt.eligible == Some(attempt.submit)
+        })
+        .unwrap();
+    let state_at = |now: Timestamp| {
+        let rows = sacct(&now.to_string(), "2026-11-10T00:00:00", "2026-11-14T00:00:00");
+        let row = rows.iter().find(|row| row["JobID"] == job.job_id)?;
+        Some([&row["State"], &row["Start"], &row["End"], &row["TotalCPU"]].map(String::clone))
+    };
+    let (start, end) = (job.start.unwrap(), job.end.unwrap());
+    let second = SignedDuration::from_secs(1);
+    assert_eq!(state_at(job.submit - second), None);
+    assert_eq!(
+        state_at(job.submit),
+        Some(["PENDING", "Unknown", "Unknown", "00:00:00"].map(str::to_owned))
+    );
+    let started = start.as_second().to_string();
+    assert_eq!(
+        state_at(end - second),
+        Some(["RUNNING", &started, "Unknown", "00:00:00"].map(str::to_owned))
+    );
+    let [state, .., total_cpu] = state_at(end).unwrap();
+    assert_eq!(state, "COMPLETED");
+    assert_ne!(total_cpu, "00:00:00");
+}
+
+#[test]
+fn squeue_and_scontrol_agree_with_the_truth_at_a_moment() {
+    let now = time("2026-11-12T14:10:00Z");
+    let site = site();
+    let queue = run(
+        &site,
+        now,
+        "squeue",
+        &["--all", "--states=PENDING", "--Format=JobArrayID:|,State:|,Reason:|"],
+    )
+    .unwrap();
+    let mut lines = queue.lines();
+    assert_eq!(lines.next(), Some("JOBID|STATE|REASON|"));
+    let waiting: usize = lines.map(|line| tasks(line.split('|').next().unwrap())).sum();
+    let attempts = &site.slurm.attempts;
+    let expected = attempts
+        .iter()
+        .filter(|one| one.submit <= moment(now) && one.start.min(one.end) > moment(now));
+    assert_eq!(waiting, expected.count());
+
+    let nodes = run(&site, now, "scontrol", &["--details", "--oneliner", "show", "node"]).unwrap();
+    let sum = |key: &str| -> i64 {
+        let cells = nodes.split(' ').filter_map(|cell| cell.strip_prefix(key)?.strip_prefix('='));
+        cells.map(|value| value.parse::<i64>().unwrap()).sum()
+    };
+    let running = || {
+        site.truth().attempts.iter().filter(|one| {
+            one.cluster == SLURM_CLUSTER
+                && one.start.is_some_and(|start| start <= now)
+                && one.end.is_none_or(|end| end > now)
+        })
+    };
+    assert!(running().count() > 0);
+    assert_eq!(sum("CPUAlloc"), running().map(|one| one.cpus).sum::<i64>());
+    assert_eq!(sum("AllocMem"), running().map(|one| one.memory_mb).sum::<i64>());
+    assert_eq!(nodes.lines().count(), 20);
+}
+
+/// How many tasks an id stands for: `16_[5-20]` are 16.
+fn tasks(job_id: &str) -> usize {
+    let Some((_, range)) = job_id.split_once('[') else { return 1 };
+    match range.trim_end_matches(']').split_once('-') {
+        Some((first, last)) => last.parse::<usize>().unwrap() - first.parse::<usize>().unwrap() + 1,
+        None => 1,
+    }
+}
+
+#[test]
+fn a_gpu_is_held_by_at_most_one_job_on_each_side() {
+    let site = site();
+    for side in [condor_pool::Side::Primary, condor_pool::Side::Backfill] {
+        let mut last_end: HashMap<(u16, usize), Moment> = HashMap::new();
+        for execution in site.condor.executions.iter().filter(|one| one.side == side) {
+            for gpu in condor_status::gpus(execution.gpus) {
+                let before = last_end.insert((execution.machine, gpu), execution.end);
+                assert!(before.is_none_or(|end| end <= execution.start));
+            }
+        }
+    }
+    // Backfill gives way at once, so that no GPU is used through both sides.
+    for interval in &site.condor.gpu_intervals {
+        assert!(interval.primary.is_none() || interval.backfill.is_none());
+    }
+}
+
+#[test]
+fn the_intervals_of_a_gpu_cover_all_but_its_absence() {
+    let site = site();
+    let truth = site.truth();
+    let span = time(END).as_second() - time(START).as_second();
+    let mut covered: HashMap<(&str, &str), i64> = HashMap::new();
+    for intervals in truth.gpu_intervals.windows(2) {
+        if intervals[0].gpu_id == intervals[1].gpu_id {
+            assert!(intervals[0].end <= intervals[1].start);
+        }
+    }
+    for interval in &truth.gpu_intervals {
+        *covered.entry((&interval.machine, &interval.gpu_id)).or_default() +=
+            interval.end.as_second() - interval.start.as_second();
+    }
+    let gpus: usize = site.condor.machines.iter().map(|machine| machine.gpus.len()).sum();
+    assert_eq!(covered.len(), gpus);
+    for ((machine, _), seconds) in covered {
+        let absent =
+            truth.outages.iter().filter(|outage| outage.kind == "ABSENT" && outage.node == machine);
+        let absent: i64 = absent
+            .map(|outage| {
+                let end = outage.end.unwrap_or(time(END));
+                end.as_second() - outage.start.max(time(START)).as_second()
+            })
+            .sum();
+        assert_eq!(seconds + absent, span, "{machine}");
+    }
+}
+
+#[test]
+fn condor_status_agrees_with_the_truth_at_a_moment() {
+    let site = site();
+    for now in ["2026-11-10T12:00:00Z", "2026-11-11T20:15:00Z", "2026-11-13T09:00:00Z"] {
+        let ads = json("condor_status", now, &["-json"]);
+        // By GPU and side, the job of the dynamic slot that has it.
+        let mut printed: HashMap<(String, bool), String> = HashMap::new();
+        let mut offered: HashSet<(String, bool)> = HashSet::new();
+        for ad in &ads {
+            let is_backfill = ad["BackfillSlot"] == Value::Bool(true);
+            if let Some(job) = ad["GlobalJobId"].as_str() {
+                for gpu in ad["AssignedGPUs"].as_str().unwrap().split(',') {
+                    let job = job.rsplit_once('#').unwrap().0.to_owned();
+                    assert_eq!(printed.insert((gpu.to_owned(), is_backfill), job), None);
+                }
+            } else {
+                for gpu in ad["AvailableGPUs"].as_array().unwrap() {
+                    let id = gpu.as_str().unwrap();
+                    let id = id.strip_prefix("/Expr(GPUs_GPU_").unwrap().trim_end_matches(")/");
+                    offered.insert((format!("GPU-{id}"), is_backfill));
+                }
+            }
+        }
+        let mut held = 0;
+        for interval in &site.truth().gpu_intervals {
+            if interval.start > time(now) || interval.end <= time(now) {
+                continue;
+            }
+            let at = |is_backfill| (interval.gpu_id.clone(), is_backfill);
+            assert_eq!(printed.get(&at(false)), interval.primary.as_ref());
+            assert_eq!(printed.get(&at(true)), interval.backfill.as_ref());
+            // The primary side offers the GPU on which a backfill job runs.
+            assert_eq!(offered.contains(&at(false)), interval.primary.is_none());
+            held +=
+                usize::from(interval.primary.is_some()) + usize::from(interval.backfill.is_some());
+        }
+        assert_eq!(printed.len(), held);
+    }
+}
+
+#[test]
+fn the_epochs_of_all_days_are_the_executions_that_ended() {
+    let site = site();
+    let mut printed: BTreeMap<(String, i64), (i64, i64, i64)> = BTreeMap::new();
+    for day in 0..4 {
+        let from = time(START).as_second() + day * 86_400;
+        let constraint = format!("EpochWriteDate >= {from} && EpochWriteDate < {}", from + 86_400);
+        for ad in json("condor_history", END, &["-epochs", "-json", "-constraint", &constraint]) {
+            let number = |name: &str| ad[name].as_i64().unwrap();
+            let (start, end) = (number("JobCurrentStartDate"), number("EpochWriteDate"));
+            assert!((from..from + 86_400).contains(&end));
+            let job = ad["GlobalJobId"].as_str().unwrap().rsplit_once('#').unwrap().0.to_owned();
+            let before =
+                printed.insert((job, number("RunInstanceID")), (start, end, number("RequestGPUs")));
+            assert_eq!(before, None);
+        }
+    }
+    let ended = site.truth().attempts.iter().filter(|attempt| attempt.cluster == CONDOR_POOL);
+    let expected: BTreeMap<_, _> = ended
+        .filter_map(|attempt| {
+            let times = (attempt.start?.as_second(), attempt.end?.as_second(), attempt.gpus);
+            Some(((attempt.job_id.clone(), attempt.restarts), times))
+        })
+        .collect();
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn an_owner_that_comes_back_evicts_the_backfill_job_on_its_gpu() {
+    let site = site();
+    let executions = &site.condor.executions;
+    let evicted: Vec<_> = executions
+        .iter()
+        .filter(|one| matches!(one.ending, condor_pool::Ending::Vacated(why) if why.code == 1011))
+        .collect();
+    assert!(!evicted.is_empty());
+    for victim in evicted {
+        assert_eq!(victim.side, condor_pool::Side::Backfill);
+        let owner = executions.iter().find(|one| {
+            one.side == condor_pool::Side::Primary
+                && one.machine == victim.machine
+                && one.start == victim.end
+                && one.gpus & victim.gpus != 0
+        });
+        assert!(owner.is_some());
+    }
+}
+
+#[test]
+fn nothing_found_prints_nothing() {
+    let constraint = "EpochWriteDate >= 1 && EpochWriteDate < 2";
+    let printed =
+        run(&site(), time(END), "condor_history", &["-epochs", "-json", "-constraint", constraint]);
+    assert_eq!(printed, Ok(String::new()));
+}
+
+#[test]
+fn an_ad_is_laid_out_as_the_real_ones_are() {
+    let text = run(
+        &site(),
+        time(END),
+        "condor_status",
+        &["-json", "-attributes", "State,Machine,NoSuchAttribute,GPUs_Capability,SlotID"],
+    )
+    .unwrap();
+    let first = text.split("\n,\n").next().unwrap();
+    let [open, brace, capability, machine, slot, state, close] =
+        first.lines().collect::<Vec<_>>()[..]
+    else {
+        panic!("{first}");
+    };
+    assert_eq!([open, brace, close], ["[", "{", "}"]);
+    assert!(capability.starts_with("  \"GPUs_Capability\": "));
+    assert!(machine.starts_with("  \"Machine\": \"") && machine.ends_with("\","));
+    assert!(slot.starts_with("  \"SlotID\": ") && state.starts_with("  \"State\": \""));
+    assert!(!state.ends_with(',') && text.ends_with("}\n]\n"));
+}
+
+#[test]
+fn only_the_columns_asked_for_are_printed_in_that_order() {
+    let arguments = ["-P", "--noconvert", "-S", "2026-11-12T00:00:00", "-o", "State,JobID"];
+    let text = run(&site(), time(END), "sacct", &arguments).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("State|JobID"));
+    assert_eq!(lines.next().unwrap().split('|').count(), 2);
+}
+
+#[test]
+fn what_the_real_programs_refuse_is_refused() {
+    let check = |program, arguments: &[&str], expected: &str| {
+        assert_eq!(run(&site(), time(END), program, arguments), Err(expected.to_owned()));
+    };
+    check("sinfo", &[], "sinfo is not installed here; is its folder in PATH?");
+    check(
+        "sacct",
+        &["-P", "--noconvert", "--format=JobID,Restarts"],
+        "sacct failed with exit status: 1: sacct: error: Invalid field requested: \"Restarts\"",
+    );
+    check(
+        "sacct",
+        &["--nonsense"],
+        "sacct failed with exit status: 1: sacct: unrecognized option '--nonsense'\n\
+         Try \"sacct --help\" for more information",
+    );
+    check(
+        "scontrol",
+        &["-o", "show", "node", "nosuchnode"],
+        "scontrol failed with exit status: 1: Node nosuchnode not found",
+    );
+    check(
+        "squeue",
+        &["--states=PENDING", "--Format=Nonsense:|"],
+        "squeue failed with exit status: 1: \
+         squeue: error: Invalid job format specification: Nonsense",
+    );
+}
+
+#[test]
+fn a_cluster_has_only_its_own_programs() {
+    let machine =
+        Simulated { site: site(), cluster: Site::condor_pool().to_owned(), now: time(END) };
+    let command =
+        Command { program: "sacct", arguments: Vec::new(), time_limit: Duration::from_secs(1) };
+    let failure = machine.run(&command, &mut |_| {}).unwrap_err();
+    assert!(matches!(failure, Failure::Missing { program } if program == "sacct"));
+}
+
+#[test]
+fn a_third_of_the_machines_is_the_institutions() {
+    let hosts = site().institution_hosts();
+    assert_eq!(hosts.len(), 4);
+    assert!(hosts.iter().all(|host| host.starts_with("gpu2")));
+}
+
+#[test]
+fn the_smallest_site_answers_at_any_time() {
+    let scale = Scale {
+        seed: 0,
+        start: time(START),
+        end: time(START),
+        slurm_jobs_per_day: 0,
+        slurm_nodes: 0,
+        condor_machines: 0,
+    };
+    let site = Arc::new(Site::new(&scale));
+    for now in ["1969-01-01T00:00:00Z", START, "2200-01-01T00:00:00Z"] {
+        let ask = |program, arguments: &[&str]| run(&site, time(now), program, arguments).unwrap();
+        for window in [["1970-01-01", "2199-01-01"], ["2199-01-01", "1970-01-01"]] {
+            let [from, until] = window;
+            ask("sacct", &["-P", "--noconvert", "-S", from, "-E", until]);
+        }
+        ask("squeue", &["-t", "PD", "-O", "JobArrayID"]);
+        ask("condor_history", &["-epochs", "-json"]);
+        assert_eq!(ask("scontrol", &["-o", "show", "node"]).lines().count(), 5);
+        assert!(ask("condor_status", &["-json"]).starts_with("[\n{\n"));
+    }
+    let text = run(&site, time(START), "sacct", &["-P", "--noconvert", "-S", "yesterday"]);
+    assert_eq!(
+        text,
+        Err("sacct failed with exit status: 1: \
+             sacct: error: Invalid time specification (pos=0): yesterday"
+            .to_owned())
+    );
+}
+
+#[test]
+fn a_long_answer_comes_in_pieces() {
+    let machine =
+        Simulated { site: site(), cluster: Site::slurm_cluster().to_owned(), now: time(END) };
+    let arguments = ["-P", "--noconvert", "-S", "2026-11-10", "-o", "JobID,ReqTRES,AllocTRES"];
+    let command = Command {
+        program: "sacct",
+        arguments: arguments.map(str::to_owned).to_vec(),
+        time_limit: Duration::from_secs(1),
+    };
+    let mut pieces = Vec::new();
+    machine.run(&command, &mut |piece| pieces.push(piece.len())).unwrap();
+    assert!(pieces.len() > 3);
+    assert!(pieces.iter().all(|&length| length < 256 * 1024));
+}
