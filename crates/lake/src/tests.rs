@@ -164,7 +164,7 @@ async fn what_says_the_same_writes_nothing_and_what_changed_is_replaced() {
     let done = job("1", "2026-01-01T10:00:00Z", "2026-01-01T12:00:00Z", "COMPLETED");
     let change = writer.upsert(vec![done.clone()]).await.unwrap();
     assert_eq!(change, Change { added: 0, changed: 1 });
-    assert_eq!(rows::<Job>(&lake).await, [done.clone()]);
+    assert_eq!(rows::<Job>(&lake).await, std::slice::from_ref(&done));
 
     // What was printed earlier and comes late does not bring the past back.
     assert_eq!(writer.upsert(vec![running]).await.unwrap(), Change::default());
@@ -277,7 +277,7 @@ async fn a_file_of_a_newer_version_is_read_but_not_rewritten() {
     writer.write(&batch).unwrap();
     writer.close().unwrap();
 
-    assert_eq!(rows::<Job>(&lake).await, [old.clone()]);
+    assert_eq!(rows::<Job>(&lake).await, std::slice::from_ref(&old));
     let mut writer = lake.writer("maple").await.unwrap();
     let error = format!("{:#}", writer.upsert(vec![old]).await.unwrap_err());
     assert!(error.contains("a column \"carbon\" that this version does not know"), "{error}");

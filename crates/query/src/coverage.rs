@@ -94,16 +94,17 @@ fn days(question: &Question, zone: &TimeZone) -> Result<Vec<Day>> {
     Ok(days)
 }
 
-/// Whether each of the UTC days in an interval was asked about.
+/// Whether a scheduler was asked about an interval, after it was over: about each of its UTC days,
+/// and about the last not before the interval's end.
 fn asked_about(tracker: &Tracker, start: Timestamp, end: Timestamp) -> bool {
-    let mut date = start.to_zoned(TimeZone::UTC).date();
-    let last = (end - jiff::SignedDuration::from_micros(1)).to_zoned(TimeZone::UTC).date();
-    while date <= last {
-        let Ok(next) = date.tomorrow() else { return false };
-        if !tracker.days.contains_key(&date) {
+    let mut day = start.to_zoned(TimeZone::UTC);
+    while day.timestamp() < end {
+        let Ok(next) = day.tomorrow().and_then(|next| next.start_of_day()) else { return false };
+        let over = next.timestamp().min(end);
+        if tracker.days.get(&day.date()).is_none_or(|facts| facts.collected_time < over) {
             return false;
         }
-        date = next;
+        day = next;
     }
     true
 }

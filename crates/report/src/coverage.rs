@@ -15,7 +15,8 @@ pub struct Coverage {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterCoverage {
     pub cluster: String,
-    /// Days of the period, in UTC, that a collection of this cluster asked about.
+    /// Days of the period, in UTC, that a collection of this cluster asked about once they, or
+    /// the part of them in the period, were over.
     pub days_collected: i64,
     /// Days that the period touches.
     pub days: i64,

@@ -17,8 +17,11 @@ impl Period {
         self.end.as_second() - self.start.as_second()
     }
 
-    /// The zone's name, such as `America/Chicago`.
-    pub fn zone_name(&self) -> &str {
-        self.zone.iana_name().unwrap_or("UTC")
+    /// The zone's name, such as `America/Chicago`; of one that has none, its offset at the end.
+    pub fn zone_name(&self) -> String {
+        match self.zone.iana_name() {
+            Some(name) => name.to_owned(),
+            None => self.end.to_zoned(self.zone.clone()).strftime("%:z").to_string(),
+        }
     }
 }

@@ -108,35 +108,35 @@ fn bytes(number: f64) -> String {
 mod tests {
     use super::*;
 
-    fn check(unit: Unit, value: Value, shown: &str) {
-        assert_eq!(unit.show(&value, &TimeZone::UTC), shown);
+    fn check(unit: Unit, value: &Value, shown: &str) {
+        assert_eq!(unit.show(value, &TimeZone::UTC), shown);
     }
 
     #[test]
     fn unknown_is_a_dash_in_every_unit() {
-        check(Unit::Hours, Value::Unknown, "-");
-        check(Unit::Label, Value::Unknown, "-");
+        check(Unit::Hours, &Value::Unknown, "-");
+        check(Unit::Label, &Value::Unknown, "-");
     }
 
     #[test]
     fn thousands_are_set_apart() {
-        check(Unit::Hours, Value::Number(1_234_567.89), "1,234,567.9");
-        check(Unit::Count, Value::Integer(-1_000), "-1,000");
-        check(Unit::Count, Value::Integer(999), "999");
-        check(Unit::Hours, Value::Number(f64::INFINITY), "inf");
+        check(Unit::Hours, &Value::Number(1_234_567.89), "1,234,567.9");
+        check(Unit::Count, &Value::Integer(-1_000), "-1,000");
+        check(Unit::Count, &Value::Integer(999), "999");
+        check(Unit::Hours, &Value::Number(f64::INFINITY), "inf");
     }
 
     #[test]
     fn what_has_no_unit_is_shown_as_it_is() {
-        check(Unit::Plain, Value::Integer(1_234_567), "1234567");
-        check(Unit::Plain, Value::Number(0.123456), "0.123456");
+        check(Unit::Plain, &Value::Integer(1_234_567), "1234567");
+        check(Unit::Plain, &Value::Number(0.123456), "0.123456");
     }
 
     #[test]
     fn sizes_bear_a_binary_prefix() {
-        check(Unit::Bytes, Value::Integer(1023), "1023 B");
-        check(Unit::Bytes, Value::Integer(1536), "1.5 KiB");
-        check(Unit::Bytes, Value::Integer(5 * 1024 * 1024 * 1024), "5.0 GiB");
+        check(Unit::Bytes, &Value::Integer(1023), "1023 B");
+        check(Unit::Bytes, &Value::Integer(1536), "1.5 KiB");
+        check(Unit::Bytes, &Value::Integer(5 * 1024 * 1024 * 1024), "5.0 GiB");
     }
 
     #[test]

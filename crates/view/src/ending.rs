@@ -20,7 +20,7 @@ pub(crate) fn ending(report: &Report) -> Vec<Line> {
     let mut lines = vec![Line::Plain(format!(
         "Period: {}, {}, end not included",
         span(period),
-        visible(period.zone_name())
+        visible(&period.zone_name())
     ))];
     if report.coverage.clusters.is_empty() {
         lines.push(Line::Warning("nothing was collected from any cluster".to_owned()));

@@ -52,8 +52,7 @@ fn chosen(config: &Config, names: &[String]) -> Result<Vec<Cluster>> {
             }
         }
     }
-    let chosen =
-        |cluster: &&Cluster| names.is_empty() || names.iter().any(|name| *name == cluster.name);
+    let chosen = |cluster: &&Cluster| names.is_empty() || names.contains(&cluster.name);
     Ok(config.clusters.iter().filter(chosen).cloned().collect())
 }
 

@@ -141,7 +141,7 @@ async fn fill(
 }
 
 /// How often the demo looks at the state of its clusters.
-const CADENCE: Duration = Duration::from_secs(15 * 60);
+const CADENCE: Duration = Duration::from_secs(5 * 60);
 
 /// Prints the first tables.
 async fn show(lake: &Lake, config: &Config, start: Timestamp, end: Timestamp) -> Result<()> {

@@ -72,6 +72,10 @@ fn usage_by_user_is_what_the_site_knows() {
         let mut expected: BTreeMap<String, (i64, f64, f64)> = BTreeMap::new();
         for attempt in &site.truth().attempts {
             let Some(begun) = attempt.start else { continue };
+            // HTCondor's history has an execution once it is over.
+            if attempt.cluster == Site::condor_pool() && attempt.end.is_none() {
+                continue;
+            }
             let ended = attempt.end.unwrap_or(time("2026-03-08T00:00:00Z"));
             if begun >= end || (begun < start && ended <= start) {
                 continue;
@@ -109,6 +113,10 @@ fn states_are_what_the_site_knows() {
     let (start, end) = (time("2026-03-06T00:00:00Z"), time("2026-03-07T00:00:00Z"));
     let site = site();
     for attempt in &site.truth().attempts {
+        // sacct does not show what was cancelled before it could have started.
+        if attempt.eligible.is_none() {
+            continue;
+        }
         if attempt.end.is_some_and(|ended| start <= ended && ended < end) {
             *expected.entry(attempt.state.to_owned()).or_default() += 1;
         }

@@ -37,7 +37,8 @@ pub static ANALYSES: [&Analysis; 5] = [
 ];
 
 /// Said by every analysis that adds up the time of runs.
-const RUNNING_JOBS: &str = "A job counts for the part of its run that lies in the period; one that still runs, until it was last observed.";
+const RUNNING_JOBS: &str = "A job counts for the part of its run that lies in the period; one \
+    that still runs counts until it was last observed, in HTCondor once it is over.";
 
 #[cfg(test)]
 mod tests {

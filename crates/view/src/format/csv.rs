@@ -34,7 +34,7 @@ impl Format for Csv {
     }
 
     fn render(&self, reports: &[Report], _look: &Look) -> Vec<u8> {
-        one_below_the_other(reports, |report| write(report))
+        one_below_the_other(reports, write)
     }
 }
 
