@@ -13,7 +13,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::Lake;
-use record::Collection;
+use record::Job;
 use source::simulated::{Scale, Simulated, Site};
 use source::slurm::{self, Sacct};
 use source::{Machine, Parser};
@@ -86,8 +86,10 @@ async fn ingest(folder: &Path, data_dir: &Path) -> Result<()> {
     let now = midnight(last.tomorrow()?)?;
     let (mut lines, mut jobs) = (0, 0);
     let mut piece = vec![0; 256 * 1024];
-    for path in &files {
-        let day = day_of(path)?;
+    let mut earlier: Vec<Job> = Vec::new();
+    // The last day first, as `plimsoll collect` does, so that each file is written once.
+    for path in files.iter().rev() {
+        let start = midnight(day_of(path)?)?;
         let mut parser = Sacct::new(Site::slurm_cluster(), now);
         let mut file = File::open(path)?;
         loop {
@@ -102,24 +104,13 @@ async fn ingest(folder: &Path, data_dir: &Path) -> Result<()> {
         if !parsed.rejects.is_empty() {
             bail!("{} rejects, such as {:?}", parsed.rejects.len(), parsed.rejects[0]);
         }
-        let records = parsed.records.len() as i64;
-        jobs += writer.upsert(parsed.records).await?.added;
-        writer
-            .collected(vec![Collection {
-                cluster: Site::slurm_cluster().to_owned(),
-                source: "sacct".to_owned(),
-                start_time: now,
-                window_start: Some(midnight(day)?),
-                window_end: Some(midnight(day.tomorrow()?)?),
-                duration_seconds: 0.0,
-                bytes: 0,
-                records,
-                rejects: 0,
-                changed: 0,
-                error: None,
-            }])
-            .await?;
+        let is_due = |job: &Job| job.submit_time >= start;
+        let due = parsed.records.iter().chain(&earlier).filter(|job| is_due(job));
+        jobs += writer.upsert(due).await?.added;
+        earlier.retain(|job| !is_due(job));
+        earlier.extend(parsed.records.into_iter().filter(|job| !is_due(job)));
     }
+    jobs += writer.upsert(&earlier).await?.added;
     writer.finish()?;
     std::io::stdout().write_all(format!("{lines} {jobs}\n").as_bytes())?;
     Ok(())

@@ -12,6 +12,7 @@ mod path;
 mod tracker;
 mod write;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,6 +40,9 @@ pub struct Lake {
 
 /// Called before each step that changes the disk, with the step's name: a test stops there.
 type Step = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// What is known of each cluster's files, by its name.
+pub type Trackers = BTreeMap<String, Tracker>;
 
 /// One file of a table.
 #[derive(Clone, Debug)]
@@ -106,7 +110,7 @@ impl Lake {
 
     /// The clusters that the lake has files of, by name.
     pub async fn clusters(&self) -> Result<Vec<String>> {
-        let mut clusters = std::collections::BTreeSet::new();
+        let mut clusters = BTreeSet::new();
         for table in TABLES {
             let folder = path::table_folder(table.name);
             let listed = self
@@ -119,8 +123,8 @@ impl Lake {
         Ok(clusters.into_iter().collect())
     }
 
-    /// The files of a table, by cluster and date, each with what its tracker knows of it.
-    pub async fn files(&self, table: &Table) -> Result<Vec<LakeFile>> {
+    /// The files of a table, by cluster and date, each with what the trackers know of it.
+    pub async fn files(&self, table: &Table, trackers: &Trackers) -> Result<Vec<LakeFile>> {
         let mut files = Vec::new();
         let folder = path::table_folder(table.name);
         let mut listed = self.store.list(Some(&folder));
@@ -128,25 +132,28 @@ impl Lake {
             listed.try_next().await.with_context(|| format!("cannot list {folder}"))?
         {
             if let Some(file) = path::parse(&meta.location) {
+                let tracker = trackers.get(&file.cluster);
                 files.push(LakeFile {
                     table: table.name,
+                    facts: tracker.and_then(|tracker| tracker.facts(&meta)).cloned(),
                     cluster: file.cluster,
                     date: file.date,
                     meta,
-                    facts: None,
                 });
             }
         }
         files.sort_by(|one, other| one.meta.location.cmp(&other.meta.location));
-        let mut tracker: Option<(String, Tracker)> = None;
-        for file in &mut files {
-            if tracker.as_ref().is_none_or(|(cluster, _)| *cluster != file.cluster) {
-                tracker = Some((file.cluster.clone(), self.tracker(&file.cluster).await?));
-            }
-            let (_, tracker) = tracker.as_ref().expect("it was set just above");
-            file.facts = tracker.facts(&file.meta).cloned();
-        }
         Ok(files)
+    }
+
+    /// The trackers of all clusters that the lake has files of, by name.
+    pub async fn trackers(&self) -> Result<Trackers> {
+        let mut trackers = Trackers::new();
+        for cluster in self.clusters().await? {
+            let tracker = self.tracker(&cluster).await?;
+            trackers.insert(cluster, tracker);
+        }
+        Ok(trackers)
     }
 
     /// The tracker of a cluster as it was last written; empty if it cannot be read, for all in

@@ -8,37 +8,37 @@ use hashbrown::hash_table::Entry;
 use record::Record;
 
 /// What a merge gives.
-pub(crate) struct Merged<R> {
+pub(crate) struct Merged<'a, R> {
     /// One row a key, in the order of the file.
-    pub(crate) rows: Vec<R>,
+    pub(crate) rows: Vec<&'a R>,
     pub(crate) added: usize,
     /// Stored rows that now say something else.
     pub(crate) changed: usize,
 }
 
-/// Merges rows that came into those that are stored, which have one row a key.
+/// Merges rows that came into those that are stored, which have one row a key. Rows are large
+/// and stay where they are.
 ///
 /// Of two rows with one key the one observed later counts, so the order in which they come
 /// does not matter.
-pub(crate) fn merge<R: Record>(stored: Vec<R>, came: Vec<R>) -> Merged<R> {
+pub(crate) fn merge<'a, R: Record>(stored: &'a [R], came: &[&'a R]) -> Merged<'a, R> {
     let state = RandomState::new();
     let hash = |row: &R| {
         let mut hasher = state.build_hasher();
         row.hash_key(&mut hasher);
         hasher.finish()
     };
-    let stored_count = stored.len();
-    let mut rows = stored;
-    let mut changed = vec![false; stored_count];
-    let mut places: HashTable<usize> = HashTable::with_capacity(stored_count + came.len());
+    let mut rows: Vec<&R> = stored.iter().collect();
+    let mut changed = vec![false; stored.len()];
+    let mut places: HashTable<usize> = HashTable::with_capacity(stored.len() + came.len());
     for (place, row) in rows.iter().enumerate() {
-        places.insert_unique(hash(row), place, |place| hash(&rows[*place]));
+        places.insert_unique(hash(row), place, |place| hash(rows[*place]));
     }
-    for row in came {
+    for &row in came {
         let found = places.entry(
-            hash(&row),
-            |place| rows[*place].compare_key(&row) == Ordering::Equal,
-            |place| hash(&rows[*place]),
+            hash(row),
+            |place| rows[*place].compare_key(row) == Ordering::Equal,
+            |place| hash(rows[*place]),
         );
         match found {
             Entry::Vacant(vacant) => {
@@ -47,8 +47,8 @@ pub(crate) fn merge<R: Record>(stored: Vec<R>, came: Vec<R>) -> Merged<R> {
             }
             Entry::Occupied(occupied) => {
                 let place = *occupied.get();
-                if supersedes(&row, &rows[place]) {
-                    if place < stored_count && !row.says_the_same(&rows[place]) {
+                if supersedes(row, rows[place]) {
+                    if place < stored.len() && !row.says_the_same(rows[place]) {
                         changed[place] = true;
                     }
                     rows[place] = row;
@@ -56,19 +56,14 @@ pub(crate) fn merge<R: Record>(stored: Vec<R>, came: Vec<R>) -> Merged<R> {
             }
         }
     }
-    Merged {
-        added: rows.len() - stored_count,
-        changed: changed.into_iter().filter(|changed| *changed).count(),
-        rows: sorted(rows),
-    }
+    let added = rows.len() - stored.len();
+    sort(&mut rows);
+    Merged { rows, added, changed: changed.into_iter().filter(|changed| *changed).count() }
 }
 
-/// Rows as they lie in a file. Rows are large, so their places are sorted first.
-pub(crate) fn sorted<R: Record>(rows: Vec<R>) -> Vec<R> {
-    let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_unstable_by(|one, other| rows[*one].compare_place(&rows[*other]));
-    let mut taken: Vec<Option<R>> = rows.into_iter().map(Some).collect();
-    order.into_iter().map(|place| taken[place].take().expect("each place comes once")).collect()
+/// Puts rows as they lie in a file.
+pub(crate) fn sort<R: Record>(rows: &mut [&R]) {
+    rows.sort_unstable_by(|one, other| one.compare_place(other));
 }
 
 /// Whether `came` takes the place of `known`. What was seen at the same instant is decided by

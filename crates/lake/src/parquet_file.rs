@@ -87,7 +87,7 @@ const ROWS_A_BATCH: usize = 16 * 1024;
 const ROWS_A_GROUP: usize = 64 * 1024;
 
 fn properties(table: &Table) -> WriterProperties {
-    let level = ZstdLevel::try_new(3).expect("3 is a level of zstd");
+    let level = ZstdLevel::try_new(1).expect("1 is a level of zstd");
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(level))
         .set_created_by(format!("plimsoll {}", env!("CARGO_PKG_VERSION")))
@@ -101,12 +101,14 @@ fn properties(table: &Table) -> WriterProperties {
             .set_column_statistics_enabled(ColumnPath::from(*name), EnabledStatistics::Page);
     }
     for column in table.columns {
-        if matches!((column.data_type)(), DataType::Timestamp(TimeUnit::Microsecond, _)) {
-            // Moments hardly repeat, and in whole seconds their upper bytes do: split into
-            // streams of bytes they take half of what a dictionary needs.
+        let is_moment =
+            matches!((column.data_type)(), DataType::Timestamp(TimeUnit::Microsecond, _));
+        // Moments hardly repeat, but those of neighbours are near one another; only when things
+        // were observed is the same for many.
+        if is_moment && column.name != table.observed {
             properties = properties
                 .set_column_dictionary_enabled(ColumnPath::from(column.name), false)
-                .set_column_encoding(ColumnPath::from(column.name), Encoding::BYTE_STREAM_SPLIT);
+                .set_column_encoding(ColumnPath::from(column.name), Encoding::DELTA_BINARY_PACKED);
         }
     }
     properties.build()

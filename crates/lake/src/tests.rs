@@ -100,7 +100,7 @@ fn lake() -> (TempDir, Lake) {
 /// Every row of a table, by cluster, date and place in the file.
 async fn rows<R: Record>(lake: &Lake) -> Vec<R> {
     let mut rows = Vec::new();
-    for file in lake.files(&R::TABLE).await.unwrap() {
+    for file in lake.files(&R::TABLE, &Trackers::new()).await.unwrap() {
         rows.extend(lake.read::<R>(&file.cluster, &file.meta.location).await.unwrap());
     }
     rows
@@ -134,7 +134,7 @@ async fn a_row_is_found_under_the_utc_date_of_its_submission() {
         job("2", "2026-01-01T23:59:59Z", "2026-01-03T00:00:00Z", "COMPLETED"),
         job("3", "2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z", "COMPLETED"),
     ];
-    let change = writer.upsert(rows_in.clone()).await.unwrap();
+    let change = writer.upsert(&rows_in).await.unwrap();
     assert_eq!(change, Change { added: 2, changed: 0 });
     writer.finish().unwrap();
 
@@ -154,20 +154,20 @@ async fn what_says_the_same_writes_nothing_and_what_changed_is_replaced() {
     let (_folder, lake) = lake();
     let mut writer = lake.writer("maple").await.unwrap();
     let running = job("1", "2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z", "RUNNING");
-    writer.upsert(vec![running.clone()]).await.unwrap();
+    writer.upsert(std::slice::from_ref(&running)).await.unwrap();
     let before = disk(lake.root());
 
     let again = Job { observed_time: time("2026-01-01T12:00:00Z"), ..running.clone() };
-    assert_eq!(writer.upsert(vec![again]).await.unwrap(), Change::default());
+    assert_eq!(writer.upsert(&[again]).await.unwrap(), Change::default());
     assert_eq!(disk(lake.root()), before);
 
     let done = job("1", "2026-01-01T10:00:00Z", "2026-01-01T12:00:00Z", "COMPLETED");
-    let change = writer.upsert(vec![done.clone()]).await.unwrap();
+    let change = writer.upsert(std::slice::from_ref(&done)).await.unwrap();
     assert_eq!(change, Change { added: 0, changed: 1 });
     assert_eq!(rows::<Job>(&lake).await, std::slice::from_ref(&done));
 
     // What was printed earlier and comes late does not bring the past back.
-    assert_eq!(writer.upsert(vec![running]).await.unwrap(), Change::default());
+    assert_eq!(writer.upsert(&[running]).await.unwrap(), Change::default());
     assert_eq!(rows::<Job>(&lake).await, [done]);
 }
 
@@ -193,14 +193,14 @@ async fn a_tracker_that_was_lost_is_read_from_the_files() {
     let (_folder, lake) = lake();
     let mut writer = lake.writer("maple").await.unwrap();
     writer
-        .upsert(vec![
+        .upsert(&[
             job("1", "2026-01-01T10:00:00Z", "2026-01-03T00:00:00Z", "COMPLETED"),
             job("2", "2026-01-02T10:00:00Z", "2026-01-03T00:00:00Z", "RUNNING"),
         ])
         .await
         .unwrap();
     writer
-        .collected(vec![collection(
+        .collected(&[collection(
             "2026-01-03T00:00:00Z",
             "2026-01-01T00:00:00Z",
             "2026-01-03T00:00:00Z",
@@ -229,12 +229,12 @@ async fn a_day_that_is_not_over_is_not_complete_however_final_its_jobs_are() {
     let (_folder, lake) = lake();
     let mut writer = lake.writer("maple").await.unwrap();
     writer
-        .upsert(vec![job("1", "2026-01-01T10:00:00Z", "2026-01-01T18:00:00Z", "COMPLETED")])
+        .upsert(&[job("1", "2026-01-01T10:00:00Z", "2026-01-01T18:00:00Z", "COMPLETED")])
         .await
         .unwrap();
     let today = "2026-01-01".parse().unwrap();
     let until_now = ("2026-01-01T18:00:00Z", "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z");
-    writer.collected(vec![collection(until_now.0, until_now.1, until_now.2)]).await.unwrap();
+    writer.collected(&[collection(until_now.0, until_now.1, until_now.2)]).await.unwrap();
     assert_eq!(writer.tracker().days[&today].collected_time, time("2026-01-01T18:00:00Z"));
     assert!(!writer.tracker().is_complete(today));
 }
@@ -244,12 +244,12 @@ async fn a_truncated_file_is_named_and_left_as_it_is() {
     let (_folder, lake) = lake();
     let mut writer = lake.writer("maple").await.unwrap();
     let rows = vec![job("1", "2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z", "COMPLETED")];
-    writer.upsert(rows.clone()).await.unwrap();
+    writer.upsert(&rows).await.unwrap();
     let path = lake.root().join("processed/job/cluster=maple/date=2026-01-01/job.parquet");
     let whole = std::fs::read(&path).unwrap();
     std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
 
-    let error = format!("{:#}", writer.upsert(rows).await.unwrap_err());
+    let error = format!("{:#}", writer.upsert(&rows).await.unwrap_err());
     let start = format!("cannot merge into {}; move it away", path.display());
     assert!(error.starts_with(&start), "{error}");
     assert_eq!(std::fs::read(&path).unwrap().len(), whole.len() / 2);
@@ -279,7 +279,7 @@ async fn a_file_of_a_newer_version_is_read_but_not_rewritten() {
 
     assert_eq!(rows::<Job>(&lake).await, std::slice::from_ref(&old));
     let mut writer = lake.writer("maple").await.unwrap();
-    let error = format!("{:#}", writer.upsert(vec![old]).await.unwrap_err());
+    let error = format!("{:#}", writer.upsert(&[old]).await.unwrap_err());
     assert!(error.contains("a column \"carbon\" that this version does not know"), "{error}");
 }
 
@@ -290,7 +290,7 @@ async fn samples_of_a_day_lie_in_a_file_an_hour_however_many_cycles_there_were()
     for cycle in 0..36 {
         let moment = time("2026-01-01T00:00:00Z") + SignedDuration::from_mins(5 * cycle);
         let change = writer
-            .upsert(vec![GpuSample {
+            .upsert(&[GpuSample {
                 cluster: "maple".into(),
                 machine: "gpu01".into(),
                 gpu_id: "GPU-1".into(),
@@ -437,17 +437,17 @@ fn any_rows() -> impl Strategy<Value = Vec<Job>> {
     )
 }
 
-fn once<R: Record>(rows: Vec<R>) -> Vec<R> {
-    merge(Vec::new(), rows).rows
+/// Merges rows into those stored, as new rows.
+fn merged(stored: &[Job], came: &[Job]) -> (Vec<Job>, usize, usize) {
+    let merged = merge(stored, &came.iter().collect::<Vec<_>>());
+    (merged.rows.into_iter().cloned().collect(), merged.added, merged.changed)
 }
 
 proptest! {
     #[test]
     fn merging_is_idempotent(rows in any_rows()) {
-        let merged = once(rows.clone());
-        let again = merge(merged.clone(), rows);
-        prop_assert_eq!((again.added, again.changed), (0, 0));
-        prop_assert_eq!(again.rows, merged);
+        let (once, _, _) = merged(&[], &rows);
+        prop_assert_eq!(merged(&once, &rows), (once, 0, 0));
     }
 
     #[test]
@@ -455,10 +455,11 @@ proptest! {
         (rows, shuffled) in any_rows().prop_flat_map(|rows| (Just(rows.clone()), Just(rows).prop_shuffle())),
         cut in 0..24usize,
     ) {
-        let merged = once(rows);
+        let (together, _, _) = merged(&[], &rows);
         let cut = cut.min(shuffled.len());
         let (first, second) = shuffled.split_at(cut);
-        prop_assert_eq!(merge(once(first.to_vec()), second.to_vec()).rows, merged);
+        let (apart, _, _) = merged(&[], first);
+        prop_assert_eq!(merged(&apart, second).0, together);
     }
 }
 
@@ -482,7 +483,7 @@ async fn work(lake: Lake) {
         let observed =
             if state == "RUNNING" { "2026-01-01T11:00:00Z" } else { "2026-01-02T12:00:00Z" };
         writer
-            .upsert(vec![
+            .upsert(&[
                 job(id, "2026-01-01T10:00:00Z", observed, state),
                 job(id, "2026-01-02T10:00:00Z", observed, state),
             ])
@@ -497,7 +498,7 @@ async fn work(lake: Lake) {
         .await
         .unwrap();
     writer
-        .collected(vec![collection(
+        .collected(&[collection(
             "2026-01-02T12:00:00Z",
             "2026-01-01T00:00:00Z",
             "2026-01-02T00:00:00Z",
@@ -546,7 +547,7 @@ fn killed_before_any_step_the_lake_is_whole_and_the_next_run_ends_the_same() {
         let lake = Lake::open(&root).unwrap();
         runtime.block_on(async {
             for table in TABLES {
-                for file in lake.files(table).await.unwrap() {
+                for file in lake.files(table, &Trackers::new()).await.unwrap() {
                     let bytes = lake.bytes(&file.meta.location).await.unwrap().unwrap();
                     let footer = parquet_file::read_footer(table, &bytes).unwrap();
                     assert!(footer.rows > 0, "{} after {deaths} steps", file.meta.location);

@@ -9,19 +9,19 @@ use datafusion::datasource::MemTable;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use lake::{Lake, Tracker};
+use lake::{Tracker, Trackers};
 use report::ClusterCoverage;
 
 use crate::Question;
 use crate::lake_table::days_since_epoch;
 
 /// Each cluster's part of the question's time.
-pub(crate) async fn clusters(lake: &Lake, question: &Question) -> Result<Vec<ClusterCoverage>> {
+pub(crate) fn clusters(trackers: &Trackers, question: &Question) -> Result<Vec<ClusterCoverage>> {
     let days = days(question, &TimeZone::UTC)?;
     let mut clusters = Vec::new();
-    for (cluster, tracker) in trackers(lake, question).await? {
+    for (cluster, tracker) in chosen(trackers, question) {
         clusters.push(ClusterCoverage {
-            cluster,
+            cluster: cluster.clone(),
             days_collected: days.iter().filter(|day| tracker.days.contains_key(&day.date)).count()
                 as i64,
             days: days.len() as i64,
@@ -33,12 +33,12 @@ pub(crate) async fn clusters(lake: &Lake, question: &Question) -> Result<Vec<Clu
 
 /// The table `day`: the days of the site's calendar that the period touches, each from its start
 /// to its end within the period, and whether every cluster was asked about it.
-pub(crate) async fn day_table(lake: &Lake, question: &Question) -> Result<MemTable> {
-    let trackers = trackers(lake, question).await?;
+pub(crate) fn day_table(trackers: &Trackers, question: &Question) -> Result<MemTable> {
     let days = days(question, &question.period.zone)?;
     let is_collected = |day: &Day| {
-        !trackers.is_empty()
-            && trackers.iter().all(|(_, tracker)| asked_about(tracker, day.start, day.end))
+        let mut chosen = chosen(trackers, question).peekable();
+        chosen.peek().is_some()
+            && chosen.all(|(_, tracker)| asked_about(tracker, day.start, day.end))
     };
     let moments = |moment: fn(&Day) -> Timestamp| {
         TimestampMicrosecondArray::from_iter_values(
@@ -109,13 +109,12 @@ fn asked_about(tracker: &Tracker, start: Timestamp, end: Timestamp) -> bool {
     true
 }
 
-async fn trackers(lake: &Lake, question: &Question) -> Result<Vec<(String, Tracker)>> {
-    let mut trackers = Vec::new();
-    for cluster in lake.clusters().await? {
-        if question.clusters.is_empty() || question.clusters.contains(&cluster) {
-            let tracker = lake.tracker(&cluster).await?;
-            trackers.push((cluster, tracker));
-        }
-    }
-    Ok(trackers)
+/// The trackers of the clusters that the question is about.
+fn chosen<'a>(
+    trackers: &'a Trackers,
+    question: &'a Question,
+) -> impl Iterator<Item = (&'a String, &'a Tracker)> {
+    trackers
+        .iter()
+        .filter(|(cluster, _)| question.clusters.is_empty() || question.clusters.contains(cluster))
 }

@@ -28,7 +28,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use futures::{StreamExt, stream};
 use jiff::civil::Date;
-use lake::{Lake, LakeFile, TimeRange};
+use lake::{Lake, LakeFile, TimeRange, Trackers};
 use report::SkippedFile;
 
 use crate::session::Seen;
@@ -40,6 +40,7 @@ pub(crate) static STORE_URL: LazyLock<url::Url> =
 /// A table of the lake, restricted to some clusters.
 pub(crate) struct LakeTable {
     lake: Lake,
+    trackers: Arc<Trackers>,
     table: &'static record::Table,
     /// None named means all.
     clusters: Vec<String>,
@@ -50,6 +51,7 @@ pub(crate) struct LakeTable {
 impl LakeTable {
     pub(crate) fn new(
         lake: Lake,
+        trackers: Arc<Trackers>,
         table: &'static record::Table,
         clusters: Vec<String>,
         seen: Arc<Mutex<Seen>>,
@@ -60,7 +62,7 @@ impl LakeTable {
                 Arc::new(Field::new("date", DataType::Date32, false)),
             ])
             .build();
-        LakeTable { lake, table, clusters, schema, seen }
+        LakeTable { lake, trackers, table, clusters, schema, seen }
     }
 
     /// The files that may hold rows that pass the filters, by their dates and by what their
@@ -68,7 +70,7 @@ impl LakeTable {
     async fn files(&self, state: &dyn Session, filters: &[Expr]) -> Result<Vec<LakeFile>> {
         let mut files = self
             .lake
-            .files(self.table)
+            .files(self.table, &self.trackers)
             .await
             .map_err(|error| DataFusionError::External(error.into()))?;
         files.retain(|file| self.clusters.is_empty() || self.clusters.contains(&file.cluster));

@@ -16,7 +16,7 @@ mod term;
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use lake::Lake;
+use lake::{Lake, Trackers};
 use record::TABLES;
 use report::{Coverage, Period, Report, Table};
 
@@ -89,7 +89,7 @@ pub async fn sql(lake: &Lake, sql: &str, limit: usize, question: &Question) -> R
 pub async fn whole_period(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Period> {
     let mut first = now;
     for table in TABLES {
-        for file in lake.files(table).await? {
+        for file in lake.files(table, &Trackers::new()).await? {
             first = first.min(file.date.to_zoned(TimeZone::UTC)?.timestamp());
         }
     }
@@ -103,6 +103,16 @@ enum Statement<'a> {
     Users { sql: &'a str, limit: usize },
 }
 
+impl Statement<'_> {
+    /// Whether the statement may use a term. A user may ask which terms there are.
+    fn mentions(self, term: &Term) -> bool {
+        match self {
+            Statement::Ours(analysis) => analysis.sql.contains(term.name),
+            Statement::Users { .. } => true,
+        }
+    }
+}
+
 /// Asks, and asks again if a file was replaced in between: readers are never blocked, so a
 /// collector may do that at any moment. Gives also whether rows were cut off.
 async fn ask(
@@ -113,7 +123,7 @@ async fn ask(
     const TRIES: usize = 5;
     let mut tries = 1;
     loop {
-        let session = Session::open(lake, question).await?;
+        let session = Session::open(lake, question, |term| statement.mentions(term)).await?;
         let answer = answer(&session, statement).await;
         if tries < TRIES && session.files_changed().await {
             tries += 1;
@@ -121,7 +131,7 @@ async fn ask(
         }
         tracing::debug!(files = session.files_opened(), "opened {} files", session.files_opened());
         let (table, is_cut) = answer?;
-        return Ok((table, session.coverage().await?, is_cut));
+        return Ok((table, session.coverage()?, is_cut));
     }
 }
 

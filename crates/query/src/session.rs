@@ -8,18 +8,19 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::context::SQLOptions;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
-use lake::Lake;
+use lake::{Lake, Trackers};
 use object_store::{ObjectMeta, ObjectStoreExt};
 use record::TABLES;
 use report::{Coverage, SkippedFile};
 
 use crate::lake_table::{LakeTable, STORE_URL};
-use crate::{Question, TERMS, coverage, function, nearest, term};
+use crate::{Question, TERMS, Term, coverage, function, nearest, term};
 
 /// One question's view of the lake.
 pub struct Session {
     context: SessionContext,
     lake: Lake,
+    trackers: Arc<Trackers>,
     question: Question,
     seen: Arc<Mutex<Seen>>,
 }
@@ -34,29 +35,43 @@ pub(crate) struct Seen {
 }
 
 impl Session {
-    pub async fn open(lake: &Lake, question: &Question) -> Result<Session> {
-        check_clusters(lake, question).await?;
-        let config = SessionConfig::new().with_information_schema(true);
+    /// A session for statements that mention some of the terms: each costs time to define.
+    pub async fn open(
+        lake: &Lake,
+        question: &Question,
+        mentions: impl Fn(&Term) -> bool,
+    ) -> Result<Session> {
+        let trackers = Arc::new(lake.trackers().await?);
+        check_clusters(lake, &trackers, question)?;
+        let mut config = SessionConfig::new().with_information_schema(true);
+        // Most rows of the files around a short period lie outside it: the other columns of
+        // those are not even decoded.
+        config.options_mut().execution.parquet.pushdown_filters = true;
         let context = SessionContext::new_with_config(config);
         context.register_object_store(&STORE_URL, lake.store());
         let seen = Arc::new(Mutex::new(Seen::default()));
         for table in TABLES {
-            let table_provider =
-                LakeTable::new(lake.clone(), table, question.clusters.clone(), seen.clone());
+            let table_provider = LakeTable::new(
+                lake.clone(),
+                trackers.clone(),
+                table,
+                question.clusters.clone(),
+                seen.clone(),
+            );
             context.register_table(table.name, Arc::new(table_provider))?;
         }
         for function in function::all(&question.period.zone) {
             context.register_udf(function);
         }
-        context.register_table("day", Arc::new(coverage::day_table(lake, question).await?))?;
-        for term in &TERMS {
+        context.register_table("day", Arc::new(coverage::day_table(&trackers, question)?))?;
+        for term in TERMS.into_iter().filter(|term| mentions(term)) {
             let view = term::create_view(term, &question.period);
             context
                 .sql(&view)
                 .await
                 .with_context(|| format!("cannot define the term {}", term.name))?;
         }
-        Ok(Session { context, lake: lake.clone(), question: question.clone(), seen })
+        Ok(Session { context, lake: lake.clone(), trackers, question: question.clone(), seen })
     }
 
     /// What one of our own statements gives.
@@ -115,9 +130,9 @@ impl Session {
     }
 
     /// How much of the question's time was observed, and what could not be read of it.
-    pub(crate) async fn coverage(&self) -> Result<Coverage> {
+    pub(crate) fn coverage(&self) -> Result<Coverage> {
         let mut coverage = Coverage {
-            clusters: coverage::clusters(&self.lake, &self.question).await?,
+            clusters: coverage::clusters(&self.trackers, &self.question)?,
             skipped: self.seen.lock().expect("no holder of this lock panics").skipped.clone(),
         };
         coverage.skipped.sort_by(|one, other| one.path.cmp(&other.path));
@@ -127,13 +142,10 @@ impl Session {
 }
 
 /// Refuses a cluster that the lake has nothing of.
-async fn check_clusters(lake: &Lake, question: &Question) -> Result<()> {
-    if question.clusters.is_empty() {
-        return Ok(());
-    }
-    let known = lake.clusters().await?;
+fn check_clusters(lake: &Lake, trackers: &Trackers, question: &Question) -> Result<()> {
+    let known: Vec<&str> = trackers.keys().map(String::as_str).collect();
     for name in &question.clusters {
-        if known.contains(name) {
+        if known.contains(&name.as_str()) {
             continue;
         }
         if known.is_empty() {
@@ -142,7 +154,7 @@ async fn check_clusters(lake: &Lake, question: &Question) -> Result<()> {
                 lake.root().display()
             );
         }
-        match nearest(name, known.iter().map(String::as_str)) {
+        match nearest(name, known.iter().copied()) {
             Some(near) => bail!("there is no cluster {name:?}; did you mean {near:?}?"),
             None => bail!("there is no cluster {name:?}; there are {}", known.join(", ")),
         }

@@ -31,11 +31,12 @@ pub async fn status(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Vec<
 
 /// The tables: how much of each there is, from when to when.
 async fn holdings(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Report> {
+    let trackers = lake.trackers().await?;
     let mut rows = Vec::new();
     let mut skipped = Vec::new();
     for table in TABLES {
         let mut by_cluster: BTreeMap<String, Vec<LakeFile>> = BTreeMap::new();
-        for file in lake.files(table).await? {
+        for file in lake.files(table, &trackers).await? {
             by_cluster.entry(file.cluster.clone()).or_default().push(file);
         }
         for (cluster, files) in by_cluster {
@@ -85,7 +86,7 @@ async fn holdings(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Report
     Ok(Report {
         name: "status".to_owned(),
         title: format!("What is kept in {}?", lake.root().display()),
-        coverage: Coverage { clusters: crate::coverage::clusters(lake, &whole).await?, skipped },
+        coverage: Coverage { clusters: crate::coverage::clusters(&trackers, &whole)?, skipped },
         period: whole.period,
         table: Table {
             columns: vec![

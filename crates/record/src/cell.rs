@@ -28,9 +28,10 @@ fn moment_type() -> DataType {
     DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
 }
 
-/// One cell type and its optional form: how it is made into an array, how one cell comes out.
+/// One cell type and its optional form: how it is made into an array (from a reference, so that
+/// a text is not copied on the way), and how one cell comes out.
 macro_rules! cell {
-    ($rust:ty, $type:expr, $array:ty, $to:expr, $finish:expr, $from:expr) => {
+    ($rust:ty, $type:expr, $array:ty, |$cell:ident| $to:expr, |$built:ident| $finish:expr, $from:expr) => {
         impl Cell for Option<$rust> {
             const NULLABLE: bool = true;
 
@@ -39,10 +40,8 @@ macro_rules! cell {
             }
 
             fn array<'a>(cells: impl Iterator<Item = &'a Self>) -> ArrayRef {
-                let to: fn(&$rust) -> _ = $to;
-                let finish: fn($array) -> $array = $finish;
-                let array: $array = cells.map(|cell| cell.as_ref().map(to)).collect();
-                Arc::new(finish(array))
+                let $built: $array = cells.map(|cell| cell.as_ref().map(|$cell| $to)).collect();
+                Arc::new($finish)
             }
 
             fn read(column: Option<&ArrayRef>, rows: usize) -> Result<Vec<Self>, String> {
@@ -73,10 +72,8 @@ macro_rules! cell {
             }
 
             fn array<'a>(cells: impl Iterator<Item = &'a Self>) -> ArrayRef {
-                let to: fn(&$rust) -> _ = $to;
-                let finish: fn($array) -> $array = $finish;
-                let array: $array = cells.map(|cell| Some(to(cell))).collect();
-                Arc::new(finish(array))
+                let $built: $array = cells.map(|$cell| Some($to)).collect();
+                Arc::new($finish)
             }
 
             fn read(column: Option<&ArrayRef>, rows: usize) -> Result<Vec<Self>, String> {
@@ -89,7 +86,7 @@ macro_rules! cell {
     };
 }
 
-cell!(String, DataType::Utf8, StringArray, |cell| cell.clone(), |array| array, |cell: &str| Ok(
+cell!(String, DataType::Utf8, StringArray, |cell| cell.as_str(), |array| array, |cell: &str| Ok(
     cell.to_owned()
 ));
 cell!(i64, DataType::Int64, Int64Array, |cell| *cell, |array| array, |cell: i64| Ok(cell));

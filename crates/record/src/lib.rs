@@ -108,6 +108,8 @@ pub struct Table {
     pub sort: &'static [&'static str],
     /// The column whose UTC date is the partition.
     pub moment: &'static str,
+    /// The column that says when a row was observed.
+    pub observed: &'static str,
     pub columns: &'static [Column],
 }
 

@@ -23,6 +23,7 @@ macro_rules! record {
                 key: &[$(stringify!($key)),*],
                 sort: &[$(stringify!($sort)),*],
                 moment: stringify!($moment),
+                observed: stringify!($observed),
                 columns: &[$($crate::Column {
                     name: stringify!($field),
                     data_type: <$type as $crate::Cell>::data_type,

@@ -103,8 +103,7 @@ pub(super) struct Summary {
 impl Summary {
     pub(super) fn add(&mut self, other: &Summary) {
         self.records += other.records;
-        self.change.added += other.change.added;
-        self.change.changed += other.change.changed;
+        self.change += other.change;
         self.rejects += other.rejects;
         self.failures.extend(other.failures.iter().cloned());
     }
@@ -154,43 +153,59 @@ impl Collector {
         Ok(self.summary)
     }
 
-    /// Asks about the jobs of whole days, a command a day.
+    /// Asks about the jobs of whole days, a command a day, the last day first.
+    ///
+    /// A job is printed for every day that it touched and lies on the day of its submission, so
+    /// what belongs to earlier days waits until they have been asked about: each file is written
+    /// once. That days were collected is said when all of it is written, a week at a time.
     pub(super) async fn windows(
         &mut self,
         machine: &dyn Machine,
         days: &[Date],
         progress: &ProgressBar,
     ) -> Result<()> {
-        for day in days {
-            progress.set_message(format!("jobs of {day}"));
-            let start = midnight(*day);
-            let end = midnight(day.tomorrow()?);
-            let now = machine.now();
-            let answer: Answer<Job> = match self.cluster.kind {
-                Kind::Slurm => {
-                    let parser = Sacct::new(&self.cluster.name, now);
-                    self.ask(machine, &slurm::sacct(start, end), Some((start, end)), parser)?
-                }
-                Kind::Htcondor => {
-                    let parser = CondorHistory::new(&self.cluster.name, now);
-                    let command = htcondor::condor_history(start, end);
-                    self.ask(machine, &command, Some((start, end)), parser)?
-                }
-            };
-            if let Some(frame) = &answer.frame {
-                let collection = &answer.collection;
-                self.writer.archive_window(
-                    &collection.source,
-                    *day,
-                    collection.start_time,
-                    frame,
-                )?;
+        for week in days.rchunks(7) {
+            let mut earlier: Vec<Job> = Vec::new();
+            let mut runs = Vec::new();
+            let mut change = Change::default();
+            for day in week.iter().rev() {
+                progress.set_message(format!("jobs of {day}"));
+                let start = midnight(*day);
+                let answer = self.jobs(machine, *day)?;
+                let is_due = |job: &Job| job.submit_time >= start;
+                let due = answer.records.iter().chain(&earlier).filter(|job| is_due(job));
+                change += self.writer.upsert(due).await?;
+                earlier.retain(|job| !is_due(job));
+                earlier.extend(answer.records.into_iter().filter(|job| !is_due(job)));
+                runs.push((answer.collection, answer.rejects));
+                progress.inc(1);
             }
-            let change = self.writer.upsert(answer.records).await?;
-            self.keep(answer.collection, answer.rejects, change).await?;
-            progress.inc(1);
+            change += self.writer.upsert(&earlier).await?;
+            self.keep(runs, change).await?;
         }
         Ok(())
+    }
+
+    /// What the scheduler says of the jobs that touched a day; it is archived before it counts.
+    fn jobs(&mut self, machine: &dyn Machine, day: Date) -> Result<Answer<Job>> {
+        let (start, end) = (midnight(day), midnight(day.tomorrow()?));
+        let name = self.cluster.name.clone();
+        let answer = match self.cluster.kind {
+            Kind::Slurm => {
+                let parser = Sacct::new(&name, machine.now());
+                self.ask(machine, &slurm::sacct(start, end), Some((start, end)), parser)?
+            }
+            Kind::Htcondor => {
+                let parser = CondorHistory::new(name, machine.now());
+                let command = htcondor::condor_history(start, end);
+                self.ask(machine, &command, Some((start, end)), parser)?
+            }
+        };
+        if let Some(frame) = &answer.frame {
+            let collection = &answer.collection;
+            self.writer.archive_window(&collection.source, day, collection.start_time, frame)?;
+        }
+        Ok(answer)
     }
 
     /// Asks about the state of machines and of the queue at some moments, each that of a
@@ -278,7 +293,7 @@ impl Collector {
             rest.push((answer.collection, answer.rejects));
         }
         let change = self.writer.observe(snapshots).await?;
-        self.keep_all(rest, change).await
+        self.keep(rest, change).await
     }
 
     async fn sample(&mut self, answers: Vec<Answer<GpuSample>>) -> Result<()> {
@@ -287,8 +302,8 @@ impl Collector {
             samples.extend(answer.records);
             rest.push((answer.collection, answer.rejects));
         }
-        let change = self.writer.upsert(samples).await?;
-        self.keep_all(rest, change).await
+        let change = self.writer.upsert(&samples).await?;
+        self.keep(rest, change).await
     }
 
     /// Runs a command; what it prints goes to the archive and to the parser at once. That it
@@ -355,36 +370,20 @@ impl Collector {
     }
 
     /// Keeps what is known about runs of a source that together made a change.
-    async fn keep_all(
-        &mut self,
-        runs: Vec<(Collection, Vec<Reject>)>,
-        change: Change,
-    ) -> Result<()> {
+    async fn keep(&mut self, runs: Vec<(Collection, Vec<Reject>)>, change: Change) -> Result<()> {
         let (mut collections, mut rejects) = (Vec::new(), Vec::new());
         for (collection, rejected) in runs {
+            self.summary.records += collection.records as u64;
+            self.summary.rejects += collection.rejects as u64;
             collections.push(collection);
             rejects.extend(rejected);
         }
         if let Some(last) = collections.last_mut() {
             last.changed = (change.added + change.changed) as i64;
         }
-        for collection in &collections {
-            self.summary.records += collection.records as u64;
-            self.summary.rejects += collection.rejects as u64;
-        }
-        self.summary.change.added += change.added;
-        self.summary.change.changed += change.changed;
-        self.writer.upsert(rejects).await?;
-        self.writer.collected(collections).await
-    }
-
-    async fn keep(
-        &mut self,
-        collection: Collection,
-        rejects: Vec<Reject>,
-        change: Change,
-    ) -> Result<()> {
-        self.keep_all(vec![(collection, rejects)], change).await
+        self.summary.change += change;
+        self.writer.upsert(&rejects).await?;
+        self.writer.collected(&collections).await
     }
 }
 

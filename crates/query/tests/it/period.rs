@@ -15,7 +15,7 @@ async fn sums(site: &Site, from: i64, to: i64) -> (f64, f64) {
     let at = |second: i64| (start + SignedDuration::from_secs(second)).to_string();
     let mut question = site.question.clone();
     question.period = period(&at(from), &at(to), "UTC").unwrap();
-    let session = Session::open(&site.lake, &question).await.unwrap();
+    let session = Session::open(&site.lake, &question, |_| true).await.unwrap();
     let batches = session
         .collect(
             "SELECT coalesce(sum(run_seconds), 0) AS run_seconds,

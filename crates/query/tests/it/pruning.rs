@@ -36,7 +36,7 @@ async fn year() -> Site {
 async fn a_question_about_a_day_of_a_year_opens_two_files() {
     let site = year().await;
     let analysis = query::analysis("usage-by-user").unwrap();
-    let session = Session::open(&site.lake, &site.question).await.unwrap();
+    let session = Session::open(&site.lake, &site.question, |_| true).await.unwrap();
 
     let plan = session.collect(&format!("EXPLAIN ANALYZE {}", analysis.sql)).await.unwrap();
 
@@ -58,7 +58,10 @@ async fn a_question_about_a_day_of_a_year_opens_two_files() {
         "{plan}"
     );
     assert_eq!(session.files_opened(), 2);
-    assert_eq!(site.lake.files(record::TABLES[0]).await.unwrap().len(), 365);
+    assert_eq!(
+        site.lake.files(record::TABLES[0], &lake::Trackers::new()).await.unwrap().len(),
+        365
+    );
 }
 
 /// Ten users with half an hour of four CPUs, and zoe with a day of one.
@@ -68,7 +71,7 @@ async fn skipping_files_does_not_change_the_answer() {
     let analysis = query::analysis("usage-by-user").unwrap();
     let pruned = query::run(&site.lake, analysis, &site.question).await.unwrap();
     std::fs::remove_dir_all(site.lake.root().join("tracker")).unwrap();
-    let session = Session::open(&site.lake, &site.question).await.unwrap();
+    let session = Session::open(&site.lake, &site.question, |_| true).await.unwrap();
     session.collect(analysis.sql).await.unwrap();
     assert_eq!(session.files_opened(), 365, "without a tracker every file is asked");
     let unpruned = query::run(&site.lake, analysis, &site.question).await.unwrap();
@@ -107,7 +110,7 @@ async fn a_file_from_before_a_column_reads_as_unknown() {
     )
     .await
     .unwrap();
-    let file = &site.lake.files(record::TABLES[0]).await.unwrap()[0];
+    let file = &site.lake.files(record::TABLES[0], &lake::Trackers::new()).await.unwrap()[0];
     let rows: Vec<record::Job> = site.lake.read("maple", &file.meta.location).await.unwrap();
     let batch = record::Job::to_batch(&rows.iter().collect::<Vec<_>>());
     let kept: Vec<usize> = (0..batch.num_columns())

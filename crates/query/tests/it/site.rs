@@ -63,7 +63,7 @@ impl Site {
             ["REJECTED", cluster, at, reason] => {
                 let mut writer = self.lake.writer(unquoted(cluster)?).await?;
                 writer
-                    .upsert(vec![Reject {
+                    .upsert(&[Reject {
                         cluster: unquoted(cluster)?.to_owned(),
                         source: "sacct".to_owned(),
                         time: time(at)?,
@@ -130,7 +130,7 @@ impl Site {
         }
         for (cluster, rows) in by_cluster {
             let mut writer = self.lake.writer(&cluster).await?;
-            writer.upsert(rows).await?;
+            writer.upsert(&rows).await?;
             writer.finish()?;
         }
         Ok(())
@@ -145,7 +145,7 @@ impl Site {
     ) -> Result<()> {
         let mut writer = self.lake.writer(cluster).await?;
         writer
-            .collected(vec![Collection {
+            .collected(&[Collection {
                 cluster: cluster.to_owned(),
                 source: "sacct".to_owned(),
                 start_time,
