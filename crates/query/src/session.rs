@@ -43,10 +43,7 @@ impl Session {
     ) -> Result<Session> {
         let trackers = Arc::new(lake.trackers().await?);
         check_clusters(lake, &trackers, question)?;
-        let mut config = SessionConfig::new().with_information_schema(true);
-        // Most rows of the files around a short period lie outside it: the other columns of
-        // those are not even decoded.
-        config.options_mut().execution.parquet.pushdown_filters = true;
+        let config = SessionConfig::new().with_information_schema(true);
         let context = SessionContext::new_with_config(config);
         context.register_object_store(&STORE_URL, lake.store());
         let seen = Arc::new(Mutex::new(Seen::default()));
