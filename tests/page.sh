@@ -1,32 +1,38 @@
 #!/usr/bin/env bash
-# page.sh PLIMSOLL FOLDER: the served page shows the report's numbers in a browser, with scripts
-# turned off.
+# page.sh PLIMSOLL FOLDER: the served page has no script and shows the report's numbers in a
+# browser: it is printed as a reader sees it, and read back.
 set -euo pipefail
 plimsoll=$1 folder=$2
 profile=$(mktemp -d)
-"$plimsoll" --data-dir "$folder" serve --listen 127.0.0.1:0 2>"$profile/address" &
-server=$!
-trap 'kill $server 2>/dev/null || true; rm -rf "$profile"' EXIT
-tries=0
-until address=$(sed -n 's|^\(http://[^/]*\)/.*|\1|p' "$profile/address") && [ -n "$address" ]; do
-    kill -0 $server
-    tries=$((tries + 1))
-    [ $tries -lt 1000 ]
-    read -r -t 0.05 <> <(:) || true
-done
+trap 'kill "$SERVER_PID" 2>/dev/null || true; rm -rf "$profile"' EXIT
+coproc SERVER { exec "$plimsoll" --data-dir "$folder" serve --listen 127.0.0.1:0 2>&1; }
+read -r address rest <&"${SERVER[0]}" # it says where it listens once it does
+echo "$address $rest"
 
 # Enough days to reach back to the demo's from whatever day this is.
 days=$((($(date +%s) - $(date -d 2026-03-01 +%s)) / 86400 + 2))
-expected=$("$plimsoll" --data-dir "$folder" report usage-by-user --days $days --format csv | sed -n 2p)
-user=${expected%%,*}
-page=$(chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
-    --disable-background-networking --disable-component-update --disable-sync \
-    --blink-settings=scriptEnabled=false --user-data-dir="$profile/chromium" \
-    --dump-dom "$address/report/usage-by-user?days=$days" 2>/dev/null)
-grep -q "<table" <<<"$page"
-grep -q "$user" <<<"$page"
-grep -q "alder" <<<"$page"
-if grep -qi "<script" <<<"$page"; then
+page="${address}report/usage-by-user?days=$days"
+browse() {
+    chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+        --disable-background-networking --disable-component-update --disable-sync \
+        --user-data-dir="$profile/chromium" "$@" "$page" 2>/dev/null
+}
+browse --dump-dom >"$profile/page.html"
+if grep -qi "<script" "$profile/page.html"; then
     echo "the page has a script"
     exit 1
 fi
+browse --print-to-pdf="$profile/page.pdf"
+pdftotext -layout "$profile/page.pdf" "$profile/page.txt"
+cat "$profile/page.txt"
+
+"$plimsoll" --data-dir "$folder" report usage-by-user --days $days --top 20 >"$profile/report.txt"
+shown=0
+while read -r user jobs cpu_hours gpu_hours _; do
+    grep -Eq "^ *$user +$jobs +$cpu_hours +$gpu_hours " "$profile/page.txt" || {
+        echo "not on the page: $user $jobs $cpu_hours $gpu_hours"
+        exit 1
+    }
+    shown=$((shown + 1))
+done < <(sed -n '5,24p' "$profile/report.txt")
+[ $shown = 20 ]
