@@ -22,8 +22,10 @@ pub(crate) fn clusters(trackers: &Trackers, question: &Question) -> Result<Vec<C
     for (cluster, tracker) in chosen(trackers, question) {
         clusters.push(ClusterCoverage {
             cluster: cluster.clone(),
-            days_collected: days.iter().filter(|day| tracker.days.contains_key(&day.date)).count()
-                as i64,
+            days_collected: days
+                .iter()
+                .filter(|day| asked_about(tracker, day.start, day.end))
+                .count() as i64,
             days: days.len() as i64,
             fresh_time: tracker.days.values().map(|facts| facts.collected_time).max(),
         });

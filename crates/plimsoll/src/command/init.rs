@@ -39,7 +39,7 @@ pub(crate) struct Found {
 
 /// Asks what is installed here for its name.
 fn look(machine: &dyn Machine) -> Found {
-    let first_line = |program, arguments: &[&str]| {
+    let output = |program, arguments: &[&str]| {
         let command = Command {
             program,
             arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
@@ -47,22 +47,28 @@ fn look(machine: &dyn Machine) -> Found {
         };
         let mut text = Vec::new();
         machine.run(&command, &mut |piece| text.extend_from_slice(piece)).ok()?;
-        let text = String::from_utf8_lossy(&text).into_owned();
-        Some(text.lines().next().unwrap_or_default().trim().to_owned())
+        Some(String::from_utf8_lossy(&text).into_owned())
     };
-    // sacct must be there; which cluster it asks, its configuration says.
-    let sacct = first_line("sacct", &["--version"]).map(|_| {
-        first_line("sacctmgr", &["--noheader", "--parsable2", "show", "cluster", "format=Cluster"])
-            .filter(|name| !name.is_empty())
+    let sacct = output("sacct", &["--version"]).map(|_| {
+        output("scontrol", &["show", "config"])
+            .and_then(|config| slurm_cluster(&config).map(str::to_owned))
             .unwrap_or_else(|| "slurm".to_owned())
     });
-    let condor = first_line("condor_status", &["-version"]).map(|_| {
-        first_line("condor_config_val", &["COLLECTOR_HOST"])
-            .filter(|name| !name.is_empty())
+    let condor = output("condor_status", &["-version"]).map(|_| {
+        output("condor_config_val", &["COLLECTOR_HOST"])
+            .map(|host| host.trim().to_owned())
+            .filter(|host| !host.is_empty())
             .unwrap_or_else(|| "htcondor".to_owned())
     });
     let zone = TimeZone::try_system().ok().and_then(|zone| zone.iana_name().map(str::to_owned));
     Found { sacct, condor, zone }
+}
+
+/// The cluster that SLURM's commands here ask, by `scontrol show config`. One accounting database
+/// may serve several.
+fn slurm_cluster(config: &str) -> Option<&str> {
+    let line = config.lines().find(|line| line.starts_with("ClusterName "))?;
+    Some(line.split_once('=')?.1.trim()).filter(|name| !name.is_empty())
 }
 
 /// A file that says what was found, with examples of the rest.

@@ -162,3 +162,19 @@ async fn rows_beyond_the_limit_are_announced() {
     let report = query::sql(&site.lake, sql, 5, &site.question).await.unwrap();
     assert_eq!((report.table.rows.len(), report.notes.len()), (5, 0));
 }
+
+/// Asked at noon about a day and a half: the first day is covered; the second is only if the
+/// question ends by noon.
+#[tokio::test]
+async fn a_day_is_covered_if_it_was_asked_about_after_it_was_over() {
+    let mut site = Site::new();
+    site.run("COLLECTED 'maple' '2026-01-01T00:00:00Z' '2026-01-02T12:00:00Z'").await.unwrap();
+    for (end, collected) in [("2026-01-02T12:00:00Z", 2), ("2026-01-02T12:00:01Z", 1)] {
+        site.question.period = period("2026-01-01T00:00:00Z", end, "UTC").unwrap();
+        let analysis = query::analysis("states").unwrap();
+        let report = query::run(&site.lake, analysis, &site.question).await.unwrap();
+        let coverage = &report.coverage.clusters[0];
+        assert_eq!((coverage.days_collected, coverage.days), (collected, 2));
+        assert_eq!(coverage.fresh_time, Some("2026-01-02T12:00:00Z".parse().unwrap()));
+    }
+}
