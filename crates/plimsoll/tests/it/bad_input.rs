@@ -33,7 +33,7 @@ printf '8|8|ann|COMPLETED|never|1772409600|1772413200|3600|2|fit\n'"#,
     );
     program("scontrol", "true");
     program("squeue", "true");
-    format!("{}:/usr/bin:/bin", bin.display())
+    bin.display().to_string()
 }
 
 const CONFIG: &str = "[[cluster]]\nname = \"maple\"\nkind = \"slurm\"\n";
@@ -233,7 +233,7 @@ fn a_full_disk_is_named_and_what_was_there_stays() {
     let path = fake_slurm(folder.path());
     let full = |words: &str| {
         #[expect(clippy::disallowed_methods, reason = "a shell that limits the program under test")]
-        let mut shell = std::process::Command::new("sh");
+        let mut shell = std::process::Command::new("/bin/sh");
         said(
             shell
                 .args([
