@@ -21,18 +21,36 @@ pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome>
     let clusters = chosen(config, &arguments.cluster)?;
     let lake = Lake::create(&config.data_dir)?;
     let mut summary = Summary::default();
+    let mut errors = Vec::new();
     for cluster in &clusters {
-        let machine = Live { prefix: cluster.command_prefix.clone() };
-        let mut collector = Collector::open(&lake, cluster).await?;
-        let days = days_until(machine.now(), arguments.days)?;
-        let progress = progress(days.len() as u64 + 1, &cluster.name);
-        collector.windows(&machine, &days, &progress).await?;
-        collector.moments(&[&machine], &progress).await?;
-        progress.finish_and_clear();
-        summary.add(&collector.finish()?);
+        // That one cluster cannot be collected is no reason to let another's history go.
+        match collect(&lake, cluster, arguments.days).await {
+            Ok(collected) => summary.add(&collected),
+            Err(error) => errors.push(error),
+        }
     }
-    complain(&summary.line());
-    Ok(if summary.is_clean() { Outcome::Done } else { Outcome::Findings })
+    if errors.len() < clusters.len() {
+        complain(&summary.line());
+    }
+    let Some(last) = errors.pop() else {
+        return Ok(if summary.is_clean() { Outcome::Done } else { Outcome::Findings });
+    };
+    for error in errors {
+        complain(&format!("error: {error:#}"));
+    }
+    Err(last)
+}
+
+/// Asks one cluster's scheduler.
+async fn collect(lake: &Lake, cluster: &Cluster, days: u16) -> Result<Summary> {
+    let machine = Live { prefix: cluster.command_prefix.clone() };
+    let mut collector = Collector::open(lake, cluster).await?;
+    let days = days_until(machine.now(), days)?;
+    let progress = progress(days.len() as u64 + 1, &cluster.name);
+    collector.windows(&machine, &days, &progress).await?;
+    collector.moments(&[&machine], &progress).await?;
+    progress.finish_and_clear();
+    collector.finish()
 }
 
 /// The configured clusters, or those of them that are named.

@@ -339,8 +339,8 @@ fn the_first_file_of_the_usual_places_is_taken() {
 #[test]
 fn the_last_of_the_usual_places_is_the_machines() {
     assert_eq!(
-        usual_places(&environment(Path::new("/work"))),
-        [Path::new("/work/plimsoll.toml"), Path::new("/etc/plimsoll/plimsoll.toml")]
+        usual_places(&environment(Path::new("/home/ann"))),
+        [Path::new("/home/ann/plimsoll.toml"), Path::new("/etc/plimsoll/plimsoll.toml")]
     );
 }
 

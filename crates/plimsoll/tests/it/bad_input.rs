@@ -195,6 +195,16 @@ fn a_second_collector_is_refused() {
             std::process::id()
         )
     );
+    // The lock of one cluster does not keep another from being collected.
+    fs::write(
+        folder.path().join("plimsoll.toml"),
+        format!("{CONFIG}[[cluster]]\nname = \"birch\"\nkind = \"slurm\"\n"),
+    )
+    .unwrap();
+    let both = said(command(folder.path()).env("PATH", &path).args(["collect", "--days", "0"]));
+    assert_eq!(both.status, 2);
+    assert!(both.stderr.starts_with("collected 1 records: 1 rows new"), "{}", both.stderr);
+    assert!(both.stderr.contains("another collector of cluster \"maple\""), "{}", both.stderr);
     drop(first);
     let third = said(command(folder.path()).env("PATH", &path).args(["collect", "--days", "0"]));
     assert_eq!(third.status, 1, "{}", third.stderr);

@@ -263,6 +263,8 @@ fn a_resized_job_is_two_rows_and_the_first_is_over() {
     assert_eq!(before.node_list.as_deref(), Some("cpu[01,03]"));
     assert_eq!((after.state.as_str(), after.alloc_nodes), ("COMPLETED", Some(1)));
     assert_eq!((after.start_time, after.elapsed_seconds), (before.start_time, Some(24)));
+    // A window in which only the second row lies numbers it 0 too.
+    assert_eq!((before.attempt, after.attempt), (2, 0));
     // Its steps were cut short, and what they used is lost.
     assert_eq!((before.total_cpu_seconds, before.max_rss_mb), (None, None));
     assert_eq!((after.total_cpu_seconds, after.cpu_efficiency), (None, None));
