@@ -108,7 +108,7 @@ def main():
         for column, value in wanted.items():
             shown = given[name][column]
             same = shown is None if value is None else (
-                shown is not None and math.isclose(shown, value, rel_tol=1e-9, abs_tol=1e-9)
+                shown is not None and math.isclose(shown, value, rel_tol=1e-6, abs_tol=1e-9)
             )
             assert same, f"{name}: {column} is {shown}, {engine} says {value}"
     print(f"{len(expected)} users agree")

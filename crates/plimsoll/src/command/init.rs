@@ -199,6 +199,14 @@ mod tests {
     }
 
     #[test]
+    fn the_cluster_is_the_one_that_the_commands_here_ask() {
+        let config = "AccountingStorageHost   = localhost\n\
+                      ClusterName             = maple\nCompleteWait = 0 sec\n";
+        assert_eq!(slurm_cluster(config), Some("maple"));
+        assert_eq!(slurm_cluster("slurm_load_ctl_conf error"), None);
+    }
+
+    #[test]
     fn what_was_found_is_configured() {
         let found = found(Some("alder"), Some("pool.example.edu"), Some("America/Chicago"));
         let config = check(&found, &["slurm alder", "htcondor pool.example.edu"]);

@@ -13,13 +13,13 @@ use crate::program::{Said, plimsoll};
 const DAYS: &str = "3";
 const UNTIL: &str = "2026-03-08";
 
-struct Demo {
-    folder: TempDir,
+pub(crate) struct Demo {
+    pub(crate) folder: TempDir,
     said: Said,
 }
 
 /// Made once; every test reads it.
-static DEMO: LazyLock<Demo> = LazyLock::new(|| {
+pub(crate) static DEMO: LazyLock<Demo> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let said = plimsoll(folder.path(), &["demo", "--days", DAYS, "--until", UNTIL, "--seed", "7"]);
     Demo { folder, said }

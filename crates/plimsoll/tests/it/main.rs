@@ -6,4 +6,5 @@ mod bad_input;
 mod demo;
 mod docs;
 mod program;
+mod serve;
 mod street;

@@ -29,9 +29,9 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             SELECT date,
                    count(*) AS jobs,
                    count(DISTINCT user) AS users,
-                   sum(alloc_cpus * run_seconds) / 3600 AS cpu_hours,
-                   sum(alloc_gpus * run_seconds) / 3600 AS gpu_hours,
-                   sum(req_mem_mb * run_seconds) / 1024 / 3600 AS memory_gib_hours
+                   CAST(sum(exact(alloc_cpus * run_seconds)) AS DOUBLE) / 3600 AS cpu_hours,
+                   CAST(sum(exact(alloc_gpus * run_seconds)) AS DOUBLE) / 3600 AS gpu_hours,
+                   CAST(sum(exact(req_mem_mb * run_seconds)) AS DOUBLE) / 1024 / 3600 AS memory_gib_hours
             FROM part
             GROUP BY date
         )

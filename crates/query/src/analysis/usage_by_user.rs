@@ -9,18 +9,30 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     question: "Who used how much, and how well?",
     sql: "
         SELECT user,
-               count(*) AS jobs,
-               sum(alloc_cpus * run_seconds) / 3600 AS cpu_hours,
-               sum(alloc_gpus * run_seconds) / 3600 AS gpu_hours,
-               sum(req_mem_mb * run_seconds) / 1024 / 3600 AS memory_gib_hours,
-               100 * sum(total_cpu_seconds * run_ratio)
-                   / nullif(sum(CASE WHEN total_cpu_seconds IS NOT NULL THEN alloc_cpus * run_seconds END), 0)
-                   AS cpu_efficiency,
-               100 * sum(CASE WHEN req_mem_mb IS NOT NULL THEN max_rss_mb * run_seconds END)
-                   / nullif(sum(CASE WHEN max_rss_mb IS NOT NULL THEN req_mem_mb * run_seconds END), 0)
-                   AS memory_efficiency
-        FROM job_run
-        GROUP BY user
+               jobs,
+               CAST(cpu_seconds AS DOUBLE) / 3600 AS cpu_hours,
+               CAST(gpu_seconds AS DOUBLE) / 3600 AS gpu_hours,
+               CAST(memory_mib_seconds AS DOUBLE) / 1024 / 3600 AS memory_gib_hours,
+               100 * CAST(cpu_seconds_used AS DOUBLE)
+                   / nullif(CAST(cpu_seconds_measured AS DOUBLE), 0) AS cpu_efficiency,
+               100 * CAST(memory_used AS DOUBLE)
+                   / nullif(CAST(memory_measured AS DOUBLE), 0) AS memory_efficiency
+        FROM (
+            SELECT user,
+                   count(*) AS jobs,
+                   sum(exact(alloc_cpus * run_seconds)) AS cpu_seconds,
+                   sum(exact(alloc_gpus * run_seconds)) AS gpu_seconds,
+                   sum(exact(req_mem_mb * run_seconds)) AS memory_mib_seconds,
+                   sum(exact(total_cpu_seconds * run_ratio)) AS cpu_seconds_used,
+                   sum(exact(CASE WHEN total_cpu_seconds IS NOT NULL THEN alloc_cpus * run_seconds END))
+                       AS cpu_seconds_measured,
+                   sum(exact(CASE WHEN req_mem_mb IS NOT NULL THEN max_rss_mb * run_seconds END))
+                       AS memory_used,
+                   sum(exact(CASE WHEN max_rss_mb IS NOT NULL THEN req_mem_mb * run_seconds END))
+                       AS memory_measured
+            FROM job_run
+            GROUP BY user
+        )
         ORDER BY cpu_hours DESC NULLS LAST, jobs DESC, user
     ",
     columns: &[

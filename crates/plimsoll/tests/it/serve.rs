@@ -1,0 +1,93 @@
+//! The web pages: the same numbers as on the command line, and clear refusals.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use crate::demo::DEMO;
+use crate::program::{command, plimsoll};
+
+/// A server for one test; it ends with it.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    fn start(folder: &Path) -> Server {
+        let mut child = command(folder)
+            .args(["--data-dir", "plimsoll-demo", "serve", "--listen", "127.0.0.1:0"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        // It says where it listens once it does.
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.strip_prefix("http://").unwrap().split('/').next().unwrap().to_owned();
+        Server { child, address }
+    }
+
+    /// The head and the body of the answer.
+    fn get(&self, path: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: plimsoll\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.to_owned(), body.to_owned())
+    }
+
+    fn check(&self, path: &str, status: &str, part: &str) {
+        let (head, body) = self.get(path);
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {head}");
+        assert!(head.contains("content-security-policy: default-src 'none'"), "{path}: {head}");
+        assert!(body.contains(part), "{path}: {part} is missing in:\n{body}");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself, which the test has then seen.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn pages_and_formats_are_served_and_mistakes_are_told() {
+    let folder = DEMO.folder.path();
+    let server = Server::start(folder);
+    server.check("/", "200", "href=\"/report/usage-by-user\"");
+    server.check("/status", "200", "gpu_sample");
+    server.check("/report/daily?days=9&cluster=alder", "200", "<table");
+    server.check("/report/usage-by-usr", "404", "did you mean");
+    server.check("/report/daily.pdf", "404", "there is no format");
+    server.check("/report/daily?cluster=%3Cscript%3E", "404", "&lt;script&gt;");
+    let (head, _) = server.get("/report/daily?dayz=9");
+    assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
+}
+
+/// From far enough back to reach the demo's days from whatever day this is.
+#[test]
+fn the_web_says_what_the_command_line_says() {
+    let folder = DEMO.folder.path();
+    let server = Server::start(folder);
+    let (_, served) = server.get("/report/usage-by-user.csv?days=30000");
+    let said = plimsoll(
+        folder,
+        &[
+            "--data-dir",
+            "plimsoll-demo",
+            "report",
+            "usage-by-user",
+            "--days",
+            "30000",
+            "--format",
+            "csv",
+        ],
+    );
+    assert_eq!(served, said.stdout);
+    assert!(served.lines().count() > 20);
+}
