@@ -40,13 +40,11 @@ impl Lock {
                 return Err(error).with_context(|| format!("cannot lock {}", path.display()));
             }
         }
-        let note = || -> std::io::Result<()> {
-            file.set_len(0)?;
-            file.rewind()?;
-            writeln!(file, "{}", std::process::id())
-        };
-        let mut note = note;
-        note().with_context(|| format!("cannot write {}", path.display()))?;
+        // Who holds it, for the message above.
+        file.set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| writeln!(file, "{}", std::process::id()))
+            .with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Lock { _file: file })
     }
 }
