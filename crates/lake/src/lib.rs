@@ -20,9 +20,12 @@ use anyhow::{Context, Result, bail};
 use futures::TryStreamExt;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use object_store::local::LocalFileSystem;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
-use record::{Record, TABLES, Table};
+use record::{Job, JobDay, NodeDay, Record, TABLES, Table};
+
+use tracker::Summed;
 
 pub use archive::Archive;
 pub use observe::Snapshot;
@@ -35,6 +38,7 @@ pub use write::{Change, Writer};
 pub struct Lake {
     root: PathBuf,
     store: Arc<dyn ObjectStore>,
+    zone: TimeZone,
     step: Option<Step>,
 }
 
@@ -78,7 +82,7 @@ impl Lake {
             .with_context(|| format!("cannot find the way to {}", root.display()))?;
         let store = LocalFileSystem::new_with_prefix(&root)
             .with_context(|| format!("cannot read {}", root.display()))?;
-        Ok(Lake { root, store: Arc::new(store), step: None })
+        Ok(Lake { root, store: Arc::new(store), zone: TimeZone::UTC, step: None })
     }
 
     /// Opens a lake, making the folder if there is none.
@@ -86,6 +90,13 @@ impl Lake {
         std::fs::create_dir_all(root)
             .with_context(|| format!("cannot make the folder {}", root.display()))?;
         Lake::open(root)
+    }
+
+    /// The same lake, whose days are added up by this zone's calendar: the one in which questions
+    /// will be asked.
+    pub fn with_zone(mut self, zone: &TimeZone) -> Lake {
+        self.zone = zone.clone();
+        self
     }
 
     /// The same lake, which tells `step` before it changes the disk.
@@ -143,6 +154,27 @@ impl Lake {
             }
         }
         files.sort_by(|one, other| one.meta.location.cmp(&other.meta.location));
+        Ok(files)
+    }
+
+    /// The files of `job` whose jobs are added up by this zone's calendar in `job_day` and
+    /// `node_day`, as they now are.
+    pub async fn summed(&self, zone: &TimeZone, trackers: &Trackers) -> Result<Vec<LakeFile>> {
+        let is_known = |file: &LakeFile| {
+            file.facts.is_some()
+                && trackers
+                    .get(&file.cluster)
+                    .is_some_and(|tracker| tracker.summed == Summed::by(zone))
+        };
+        let place = |file: &LakeFile| (file.cluster.clone(), file.date);
+        let mut files = self.files(&Job::TABLE, trackers).await?;
+        files.retain(is_known);
+        for table in [&JobDay::TABLE, &NodeDay::TABLE] {
+            let sums = self.files(table, trackers).await?;
+            let places: BTreeSet<_> =
+                sums.iter().filter(|file| is_known(file)).map(place).collect();
+            files.retain(|file| places.contains(&place(file)));
+        }
         Ok(files)
     }
 

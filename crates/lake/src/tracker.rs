@@ -3,13 +3,15 @@
 //! A tracker is a convenience: everything in it can be had from the files, and an entry counts
 //! only while its file is the one it was written for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStoreExt};
-use record::{Collection, Record, TABLES};
+use record::{Collection, Job, Record, TABLES};
 use serde::{Deserialize, Serialize};
 
 use crate::parquet_file::{Footer, TimeRange};
@@ -22,6 +24,34 @@ pub struct Tracker {
     pub files: BTreeMap<String, FileFacts>,
     /// Days in UTC that a scheduler was asked about, by what it was asked with.
     pub days: BTreeMap<Date, DayFacts>,
+    /// How `job_day` and `node_day` were made.
+    #[serde(default)]
+    pub(crate) summed: Summed,
+}
+
+/// What sums of jobs rest on; other ones are made anew.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Summed {
+    /// Of the rules by which they are made.
+    version: u32,
+    /// In whose calendar the days are.
+    zone: String,
+}
+
+impl Summed {
+    /// What this program makes.
+    pub(crate) fn by(zone: &TimeZone) -> Summed {
+        Summed { version: 1, zone: zone_name(zone) }
+    }
+}
+
+/// What a zone is known by: two of one name have the same midnights.
+fn zone_name(zone: &TimeZone) -> String {
+    match zone.iana_name() {
+        Some("Etc/UTC") => "UTC".to_owned(),
+        Some(name) => name.to_owned(),
+        None => format!("{zone:?}"),
+    }
 }
 
 /// What is known of one file.
@@ -111,13 +141,21 @@ impl Tracker {
     }
 
     /// Brings the tracker up to date with the files, opening only those that it does not know:
-    /// none as a rule, some after a crash, all if the tracker was lost.
-    pub(crate) async fn reconcile(&mut self, lake: &Lake, cluster: &str) -> Result<()> {
+    /// none as a rule, some after a crash, all if the tracker was lost. Gives the files of `job`
+    /// whose sums are not known to be made of them.
+    pub(crate) async fn reconcile(&mut self, lake: &Lake, cluster: &str) -> Result<Vec<Path>> {
         let mut known = BTreeMap::new();
         let had_days = !self.days.is_empty();
+        let trackers = [(cluster.to_owned(), self.clone())].into();
+        let summed = lake.summed(&lake.zone, &trackers).await?;
+        let summed: BTreeSet<Path> = summed.into_iter().map(|file| file.meta.location).collect();
+        let mut unsummed = Vec::new();
         for table in TABLES {
             for file in files_of(lake, table, cluster).await? {
                 let name = file.meta.location.as_ref().to_owned();
+                if table.name == Job::TABLE.name && !summed.contains(&file.meta.location) {
+                    unsummed.push(file.meta.location.clone());
+                }
                 let tells_of_days = table.name == Collection::TABLE.name && !had_days;
                 if let Some(facts) = self.facts(&file.meta).filter(|_| !tells_of_days) {
                     known.insert(name, facts.clone());
@@ -143,7 +181,8 @@ impl Tracker {
             }
         }
         self.files = known;
-        Ok(())
+        self.summed = Summed::by(&lake.zone);
+        Ok(unsummed)
     }
 }
 
@@ -173,6 +212,6 @@ async fn files_of(lake: &Lake, table: &record::Table, cluster: &str) -> Result<V
 }
 
 /// What a file now is, for the tracker.
-pub(crate) async fn head(lake: &Lake, path: &object_store::path::Path) -> Result<ObjectMeta> {
+pub(crate) async fn head(lake: &Lake, path: &Path) -> Result<ObjectMeta> {
     lake.store().head(path).await.with_context(|| format!("cannot find {}", lake.shown(path)))
 }

@@ -1,5 +1,6 @@
 //! Records into files, whole or not at all.
 
+use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -8,7 +9,7 @@ use anyhow::{Context, Result};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use object_store::path::Path;
-use record::{Collection, Record, Span};
+use record::{Collection, Job, JobDay, NodeDay, Record, Span};
 
 use crate::lock::Lock;
 use crate::merge::{Merged, merge, sort};
@@ -41,8 +42,20 @@ impl Writer {
     pub(crate) async fn open(lake: Lake, cluster: &str) -> Result<Writer> {
         let lock = Lock::take(lake.root(), cluster)?;
         let mut tracker = lake.tracker(cluster).await?;
-        tracker.reconcile(&lake, cluster).await?;
-        Ok(Writer { lake, cluster: cluster.to_owned(), tracker, _lock: lock })
+        let unsummed = tracker.reconcile(&lake, cluster).await?;
+        let mut writer = Writer { lake, cluster: cluster.to_owned(), tracker, _lock: lock };
+        for path in unsummed {
+            let jobs: Vec<Job> = match writer.lake.read(cluster, &path).await {
+                Ok(jobs) => jobs,
+                // It is named where it is asked about; the others are still worth adding up.
+                Err(error) => {
+                    tracing::warn!("cannot add up its jobs: {error:#}");
+                    continue;
+                }
+            };
+            writer.sum_up(&jobs.iter().collect::<Vec<_>>()).await?;
+        }
+        Ok(writer)
     }
 
     pub fn tracker(&self) -> &Tracker {
@@ -61,10 +74,25 @@ impl Writer {
             let Merged { rows, added, changed } = merge::<R>(&stored, &came);
             if added + changed > 0 {
                 self.replace(&path, &rows).await?;
+                if let Some(jobs) = as_jobs(&rows) {
+                    self.sum_up(&jobs).await?;
+                }
             }
             change += Change { added, changed };
         }
         Ok(change)
+    }
+
+    /// Makes what long questions read instead of these jobs, which are all of one file. Until it
+    /// is there the tracker, which is written later, does not know the file of the jobs.
+    async fn sum_up(&mut self, jobs: &[&Job]) -> Result<()> {
+        let Some(first) = jobs.first() else { return Ok(()) };
+        let submit_day = path::midnight(path::date(first.submit_time));
+        let (days, nodes) = record::sum_up(submit_day, jobs, &self.lake.zone);
+        let path = self.file::<JobDay>(submit_day);
+        self.replace(&path, &days.iter().collect::<Vec<_>>()).await?;
+        let path = self.file::<NodeDay>(submit_day);
+        self.replace(&path, &nodes.iter().collect::<Vec<_>>()).await
     }
 
     /// Takes note of a run of a source.
@@ -166,9 +194,6 @@ impl Writer {
     }
 
     async fn replace<R: Record>(&mut self, path: &Path, rows: &[&R]) -> Result<()> {
-        if rows.is_empty() {
-            return Ok(());
-        }
         let (bytes, footer) = parquet_file::encode(rows)
             .with_context(|| format!("cannot write {}", self.lake.shown(path)))?;
         self.publish(path, &bytes)?;
@@ -214,4 +239,9 @@ impl Writer {
         self.lake.step("done with the file");
         Ok(())
     }
+}
+
+/// The rows, if they are jobs.
+fn as_jobs<'a, R: Record>(rows: &[&'a R]) -> Option<Vec<&'a Job>> {
+    rows.iter().map(|row| (*row as &dyn Any).downcast_ref()).collect()
 }

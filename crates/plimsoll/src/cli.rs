@@ -209,26 +209,34 @@ fn environment() -> Result<Environment> {
 
 impl About {
     /// The question, asked at `now`; without a period it is about the last week.
-    pub(crate) fn question(&self, zone: &TimeZone, now: Timestamp) -> Result<Question> {
-        let period = match self.period(zone, now)? {
+    pub(crate) fn question(&self, config: &Config, now: Timestamp) -> Result<Question> {
+        let period = match self.period(&config.zone, now)? {
             Some(period) => period,
-            None => last_days(7, zone, now)?,
+            None => last_days(7, &config.zone, now)?,
         };
-        Ok(Question { period, clusters: self.cluster.clone(), top: None })
+        Ok(self.about(config, period))
     }
 
     /// The question, about everything that the lake has unless a period is given.
     pub(crate) async fn question_about_all(
         &self,
         lake: &Lake,
-        zone: &TimeZone,
+        config: &Config,
         now: Timestamp,
     ) -> Result<Question> {
-        let period = match self.period(zone, now)? {
+        let period = match self.period(&config.zone, now)? {
             Some(period) => period,
-            None => query::whole_period(lake, zone, now).await?,
+            None => query::whole_period(lake, &config.zone, now).await?,
         };
-        Ok(Question { period, clusters: self.cluster.clone(), top: None })
+        Ok(self.about(config, period))
+    }
+
+    fn about(&self, config: &Config, period: Period) -> Question {
+        Question {
+            clusters: self.cluster.clone(),
+            groups: config.groups.clone(),
+            ..Question::about(period)
+        }
     }
 
     fn period(&self, zone: &TimeZone, now: Timestamp) -> Result<Option<Period>> {

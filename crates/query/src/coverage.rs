@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use datafusion::arrow::array::{BooleanArray, Date32Array, RecordBatch, TimestampMicrosecondArray};
+use datafusion::arrow::array::{
+    ArrayRef, BooleanArray, Date32Array, Int64Array, RecordBatch, StringViewArray,
+    TimestampMicrosecondArray,
+};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use datafusion::datasource::MemTable;
 use jiff::Timestamp;
@@ -66,6 +69,29 @@ pub(crate) fn day_table(trackers: &Trackers, question: &Question) -> Result<MemT
             Arc::new(BooleanArray::from_iter(days.iter().map(|day| Some(is_collected(day))))),
         ],
     )?;
+    Ok(MemTable::try_new(schema, vec![vec![batch]])?)
+}
+
+/// The table `asked`: for how many seconds of the period each cluster's scheduler was asked what
+/// ran, which is what usage can be compared with.
+pub(crate) fn asked_table(trackers: &Trackers, question: &Question) -> Result<MemTable> {
+    let (mut clusters, mut seconds) = (Vec::new(), Vec::new());
+    for (cluster, tracker) in chosen(trackers, question) {
+        let days = days(question, &TimeZone::UTC)?;
+        let asked = days.iter().filter_map(|day| {
+            let until = day.end.min(tracker.days.get(&day.date)?.collected_time);
+            Some((until.as_second() - day.start.as_second()).max(0))
+        });
+        clusters.push(cluster.as_str());
+        seconds.push(asked.sum::<i64>());
+    }
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("cluster", DataType::Utf8View, false),
+        Field::new("seconds", DataType::Int64, false),
+    ]));
+    let columns: Vec<ArrayRef> =
+        vec![Arc::new(StringViewArray::from(clusters)), Arc::new(Int64Array::from(seconds))];
+    let batch = RecordBatch::try_new(schema.clone(), columns)?;
     Ok(MemTable::try_new(schema, vec![vec![batch]])?)
 }
 

@@ -37,23 +37,25 @@ use crate::session::Seen;
 pub(crate) static STORE_URL: LazyLock<url::Url> =
     LazyLock::new(|| url::Url::parse("lake://local").expect("it is a URL"));
 
-/// A table of the lake, restricted to some clusters.
+/// A table of the lake, or some of its files.
 pub(crate) struct LakeTable {
     lake: Lake,
     trackers: Arc<Trackers>,
     table: &'static record::Table,
-    /// None named means all.
-    clusters: Vec<String>,
+    chosen: Chosen,
     schema: TableSchema,
     seen: Arc<Mutex<Seen>>,
 }
+
+/// Whether a file is one of those that are asked about.
+pub(crate) type Chosen = Arc<dyn Fn(&LakeFile) -> bool + Send + Sync>;
 
 impl LakeTable {
     pub(crate) fn new(
         lake: Lake,
         trackers: Arc<Trackers>,
         table: &'static record::Table,
-        clusters: Vec<String>,
+        chosen: Chosen,
         seen: Arc<Mutex<Seen>>,
     ) -> LakeTable {
         let schema = TableSchema::builder(Arc::new(view_strings(&table.schema())))
@@ -62,7 +64,7 @@ impl LakeTable {
                 Arc::new(Field::new("date", DataType::Date32, false)),
             ])
             .build();
-        LakeTable { lake, trackers, table, clusters, schema, seen }
+        LakeTable { lake, trackers, table, chosen, schema, seen }
     }
 
     /// The files that may hold rows that pass the filters, by their dates and by what their
@@ -73,7 +75,7 @@ impl LakeTable {
             .files(self.table, &self.trackers)
             .await
             .map_err(|error| DataFusionError::External(error.into()))?;
-        files.retain(|file| self.clusters.is_empty() || self.clusters.contains(&file.cluster));
+        files.retain(|file| (self.chosen)(file));
         let Some(filter) = conjunction(filters.iter().cloned()) else {
             return Ok(files);
         };

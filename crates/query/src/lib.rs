@@ -9,9 +9,12 @@ mod coverage;
 mod function;
 mod lake_table;
 mod nearest;
+mod pieces;
 mod session;
 mod status;
 mod term;
+
+use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
@@ -34,6 +37,15 @@ pub struct Question {
     pub clusters: Vec<String>,
     /// How many rows of the answer to give; all if none is said.
     pub top: Option<usize>,
+    /// Users by the name of their group.
+    pub groups: BTreeMap<String, Vec<String>>,
+}
+
+impl Question {
+    /// About all clusters, without groups, and all of the answer.
+    pub fn about(period: Period) -> Question {
+        Question { period, clusters: Vec::new(), top: None, groups: BTreeMap::new() }
+    }
 }
 
 /// An analysis by its name; an unknown one is answered with what there is.
@@ -107,10 +119,15 @@ impl Statement<'_> {
     /// Whether the statement may use a term. A user may ask which terms there are.
     fn mentions(self, term: &Term) -> bool {
         match self {
-            Statement::Ours(analysis) => analysis.sql.contains(term.name),
+            Statement::Ours(analysis) => mentions(analysis.sql, term.name),
             Statement::Users { .. } => true,
         }
     }
+}
+
+/// Whether a statement has a word.
+fn mentions(sql: &str, word: &str) -> bool {
+    sql.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|part| part == word)
 }
 
 /// Asks, and asks again if a file was replaced in between: readers are never blocked, so a

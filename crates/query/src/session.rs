@@ -3,17 +3,20 @@
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, bail};
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::array::{ArrayRef, RecordBatch, StringViewArray};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::catalog::MemorySchemaProvider;
+use datafusion::datasource::MemTable;
 use datafusion::execution::context::SQLOptions;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use lake::{Lake, Trackers};
 use object_store::{ObjectMeta, ObjectStoreExt};
-use record::TABLES;
+use record::{Job, JobDay, NodeDay, Record, TABLES};
 use report::{Coverage, SkippedFile};
 
-use crate::lake_table::{LakeTable, STORE_URL};
+use crate::lake_table::{Chosen, LakeTable, STORE_URL};
+use crate::pieces::Pieces;
 use crate::{Question, TERMS, Term, coverage, function, nearest, term};
 
 /// One question's view of the lake.
@@ -47,22 +50,40 @@ impl Session {
         let context = SessionContext::new_with_config(config);
         context.register_object_store(&STORE_URL, lake.store());
         let seen = Arc::new(Mutex::new(Seen::default()));
+        let register = |name: &str, table: &'static record::Table, chosen: Chosen| {
+            let provider =
+                LakeTable::new(lake.clone(), trackers.clone(), table, chosen, seen.clone());
+            context.register_table(name, Arc::new(provider))
+        };
+        let clusters = question.clusters.clone();
+        let is_asked_about: Chosen =
+            Arc::new(move |file| clusters.is_empty() || clusters.contains(&file.cluster));
         for table in TABLES {
-            let table_provider = LakeTable::new(
-                lake.clone(),
-                trackers.clone(),
-                table,
-                question.clusters.clone(),
-                seen.clone(),
-            );
-            context.register_table(table.name, Arc::new(table_provider))?;
+            register(table.name, table, is_asked_about.clone())?;
         }
         for function in function::all(&question.period.zone) {
             context.register_udf(function);
         }
         context.register_table("day", Arc::new(coverage::day_table(&trackers, question)?))?;
+        context.register_table("asked", Arc::new(coverage::asked_table(&trackers, question)?))?;
+        context.register_table("user_group", Arc::new(user_group_table(question)?))?;
+        // What terms are made of and nobody asks for by name.
+        let catalog = context.catalog("datafusion").context("a session has a catalog")?;
+        catalog.register_schema("internal", Arc::new(MemorySchemaProvider::new()))?;
+        let mut pieces = Pieces::default();
+        if TERMS.iter().any(|term| mentions(term) && term::pieces_matter(term)) {
+            pieces = Pieces::of(lake, &trackers, question).await?;
+            let (summed, unsummed) = pieces.split(&is_asked_about);
+            register("internal.summed_job_day", &JobDay::TABLE, summed.clone())?;
+            register("internal.summed_node_day", &NodeDay::TABLE, summed.clone())?;
+            register("internal.summed_job", &Job::TABLE, summed)?;
+            register("internal.unsummed_job", &Job::TABLE, unsummed)?;
+            if !pieces.rest.is_empty() {
+                context.sql(&term::create_job_piece(&pieces)).await?;
+            }
+        }
         for term in TERMS.into_iter().filter(|term| mentions(term)) {
-            let view = term::create_view(term, &question.period);
+            let view = term::create_view(term, &question.period, &pieces);
             context
                 .sql(&view)
                 .await
@@ -157,6 +178,24 @@ fn check_clusters(lake: &Lake, trackers: &Trackers, question: &Question) -> Resu
         }
     }
     Ok(())
+}
+
+/// The table `user_group`: which user is in which group, by configuration.
+fn user_group_table(question: &Question) -> Result<MemTable> {
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("user", DataType::Utf8View, false),
+        Field::new("group", DataType::Utf8View, false),
+    ]));
+    let pairs = || {
+        let groups = question.groups.iter();
+        groups.flat_map(|(group, users)| users.iter().map(move |user| (user, group)))
+    };
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(StringViewArray::from_iter_values(pairs().map(|(user, _)| user))),
+        Arc::new(StringViewArray::from_iter_values(pairs().map(|(_, group)| group))),
+    ];
+    let batch = RecordBatch::try_new(schema.clone(), columns)?;
+    Ok(MemTable::try_new(schema, vec![vec![batch]])?)
 }
 
 /// Says in our words why a statement is refused.

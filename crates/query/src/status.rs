@@ -13,15 +13,11 @@ use crate::{Question, analysis, run};
 
 /// What is kept, and the collections and rejects of the last month.
 pub async fn status(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Vec<Report>> {
-    let month = Question {
-        period: Period {
-            start: now.to_zoned(zone.clone()).checked_sub(30.days())?.timestamp(),
-            end: now,
-            zone: zone.clone(),
-        },
-        clusters: Vec::new(),
-        top: None,
-    };
+    let month = Question::about(Period {
+        start: now.to_zoned(zone.clone()).checked_sub(30.days())?.timestamp(),
+        end: now,
+        zone: zone.clone(),
+    });
     let mut reports = vec![holdings(lake, zone, now).await?];
     for name in ["collections", "rejects"] {
         reports.push(run(lake, analysis(name)?, &month).await?);
@@ -78,11 +74,7 @@ async fn holdings(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Report
         heading: heading.to_owned(),
         unit,
     };
-    let whole = Question {
-        period: crate::whole_period(lake, zone, now).await?,
-        clusters: Vec::new(),
-        top: None,
-    };
+    let whole = Question::about(crate::whole_period(lake, zone, now).await?);
     Ok(Report {
         name: "status".to_owned(),
         title: format!("What is kept in {}?", lake.root().display()),

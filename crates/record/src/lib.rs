@@ -11,6 +11,8 @@ mod collection;
 mod gpu_sample;
 mod gpu_span;
 mod job;
+mod job_day;
+pub mod node_list;
 mod node_span;
 mod queue_span;
 mod reject;
@@ -27,13 +29,16 @@ pub use collection::Collection;
 pub use gpu_sample::GpuSample;
 pub use gpu_span::GpuSpan;
 pub use job::{Job, Usage, is_final_state};
+pub use job_day::{JobDay, NodeDay, sum_up};
 pub use node_span::NodeSpan;
 pub use queue_span::QueueSpan;
 pub use reject::Reject;
 
 /// Every table, in the order in which documents and `status` list them.
-pub static TABLES: [&Table; 7] = [
+pub static TABLES: [&Table; 9] = [
     &Job::TABLE,
+    &JobDay::TABLE,
+    &NodeDay::TABLE,
     &GpuSpan::TABLE,
     &GpuSample::TABLE,
     &NodeSpan::TABLE,

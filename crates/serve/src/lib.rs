@@ -5,6 +5,7 @@
 
 mod page;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
@@ -25,6 +26,8 @@ use view::Look;
 pub struct Site {
     pub lake: Lake,
     pub zone: TimeZone,
+    /// Users by the name of their group.
+    pub groups: BTreeMap<String, Vec<String>>,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
@@ -116,10 +119,11 @@ fn question(site: &Site, about: &About) -> anyhow::Result<Question> {
     let end = (site.now)();
     let days = i64::from(about.days.unwrap_or(DEFAULT_DAYS));
     let start = end.to_zoned(site.zone.clone()).checked_sub(days.days())?.start_of_day()?;
+    let period = Period { start: start.timestamp(), end, zone: site.zone.clone() };
     Ok(Question {
-        period: Period { start: start.timestamp(), end, zone: site.zone.clone() },
         clusters: about.cluster.iter().cloned().collect(),
-        top: None,
+        groups: site.groups.clone(),
+        ..Question::about(period)
     })
 }
 

@@ -19,7 +19,7 @@ use crate::{Outcome, complain};
 
 pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome> {
     let clusters = chosen(config, &arguments.cluster)?;
-    let lake = Lake::create(&config.data_dir)?;
+    let lake = Lake::create(&config.data_dir)?.with_zone(&config.zone);
     let mut summary = Summary::default();
     let mut errors = Vec::new();
     for cluster in &clusters {

@@ -41,7 +41,7 @@ pub(crate) async fn run(config: &Config, arguments: &Demo) -> Result<Outcome> {
     let scale = Scale::demo(arguments.seed, end, i64::from(arguments.days));
     let start = scale.start;
     let site = Arc::new(Site::new(&scale));
-    let lake = Lake::create(&arguments.folder)?;
+    let lake = Lake::create(&arguments.folder)?.with_zone(&config.zone);
     let collected = fill(&lake, &site, start, end, arguments.days).await?;
     complain(&format!(
         "read {} records into {}; {} pieces set aside",
@@ -146,9 +146,8 @@ const CADENCE: Duration = Duration::from_secs(5 * 60);
 /// Prints the first tables.
 async fn show(lake: &Lake, config: &Config, start: Timestamp, end: Timestamp) -> Result<()> {
     let question = Question {
-        period: Period { start, end, zone: config.zone.clone() },
-        clusters: Vec::new(),
         top: Some(10),
+        ..Question::about(Period { start, end, zone: config.zone.clone() })
     };
     let mut reports = Vec::new();
     for name in ["usage-by-user", "daily", "states"] {

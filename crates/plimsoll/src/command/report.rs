@@ -19,7 +19,7 @@ pub(crate) async fn run(config: &Config, arguments: &Report) -> Result<Outcome> 
     let analysis = query::analysis(name)?;
     output::format(&arguments.output)?;
     let lake = Lake::open(&config.data_dir)?;
-    let mut question = arguments.about.question(&config.zone, Live::default().now())?;
+    let mut question = arguments.about.question(config, Live::default().now())?;
     question.top = arguments.top;
     let report = query::run(&lake, analysis, &question).await?;
     output::write(&[report], &arguments.output)

@@ -15,7 +15,12 @@ pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
         format!("cannot listen on {}; --listen names another", arguments.listen)
     })?;
     complain(&format!("http://{}/ until Ctrl-C", listener.local_addr()?));
-    let site = serve::Site { lake, zone: config.zone.clone(), now: || Live::default().now() };
+    let site = serve::Site {
+        lake,
+        zone: config.zone.clone(),
+        groups: config.groups.clone(),
+        now: || Live::default().now(),
+    };
     serve::run(listener, site, async {
         // Without a signal handler there is only the hard way to stop, which is as safe.
         let _ = tokio::signal::ctrl_c().await;

@@ -8,41 +8,24 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     name: "daily",
     question: "What ran on each day?",
     sql: "
-        WITH part AS (
-            SELECT touched.date,
-                   touched.user,
-                   touched.alloc_cpus,
-                   touched.alloc_gpus,
-                   touched.req_mem_mb,
-                   touched.run_rate * seconds_between(
-                       greatest(touched.from_time, day.start_time),
-                       greatest(touched.from_time, least(touched.to_time, day.end_time))
-                   ) AS run_seconds
-            FROM (
-                SELECT unnest(days_touched(from_time, to_time)) AS date,
-                       user, alloc_cpus, alloc_gpus, req_mem_mb, from_time, to_time, run_rate
-                FROM job_run
-            ) AS touched
-            JOIN day ON day.date = touched.date
-        ),
-        total AS (
-            SELECT date,
-                   count(*) AS jobs,
+        WITH total AS (
+            SELECT start_time,
+                   sum(jobs_of_day) AS jobs,
                    count(DISTINCT user) AS users,
-                   CAST(sum(exact(alloc_cpus * run_seconds)) AS DOUBLE) / 3600 AS cpu_hours,
-                   CAST(sum(exact(alloc_gpus * run_seconds)) AS DOUBLE) / 3600 AS gpu_hours,
-                   CAST(sum(exact(req_mem_mb * run_seconds)) AS DOUBLE) / 1024 / 3600 AS memory_gib_hours
-            FROM part
-            GROUP BY date
+                   CAST(sum(exact(cpu_seconds)) AS DOUBLE) / 3600 AS cpu_hours,
+                   CAST(sum(exact(gpu_seconds)) AS DOUBLE) / 3600 AS gpu_hours,
+                   CAST(sum(exact(memory_mib_seconds)) AS DOUBLE) / 1024 / 3600 AS memory_gib_hours
+            FROM usage
+            GROUP BY start_time
         )
         SELECT day.date,
-               CASE WHEN day.is_collected AND total.date IS NULL THEN 0 ELSE total.jobs END AS jobs,
-               CASE WHEN day.is_collected AND total.date IS NULL THEN 0 ELSE total.users END AS users,
-               CASE WHEN day.is_collected AND total.date IS NULL THEN 0 ELSE total.cpu_hours END AS cpu_hours,
-               CASE WHEN day.is_collected AND total.date IS NULL THEN 0 ELSE total.gpu_hours END AS gpu_hours,
-               CASE WHEN day.is_collected AND total.date IS NULL THEN 0 ELSE total.memory_gib_hours END AS memory_gib_hours
+               CASE WHEN day.is_collected AND total.start_time IS NULL THEN 0 ELSE total.jobs END AS jobs,
+               CASE WHEN day.is_collected AND total.start_time IS NULL THEN 0 ELSE total.users END AS users,
+               CASE WHEN day.is_collected AND total.start_time IS NULL THEN 0 ELSE total.cpu_hours END AS cpu_hours,
+               CASE WHEN day.is_collected AND total.start_time IS NULL THEN 0 ELSE total.gpu_hours END AS gpu_hours,
+               CASE WHEN day.is_collected AND total.start_time IS NULL THEN 0 ELSE total.memory_gib_hours END AS memory_gib_hours
         FROM day
-        LEFT JOIN total ON total.date = day.date
+        LEFT JOIN total ON total.start_time = day.start_time
         ORDER BY day.date
     ",
     columns: &[

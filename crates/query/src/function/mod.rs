@@ -2,12 +2,20 @@
 
 mod days_touched;
 mod exact;
+mod gpus_of;
+mod nodes_of;
 mod seconds_between;
 
 use datafusion::logical_expr::ScalarUDF;
 use jiff::tz::TimeZone;
 
 /// Every function, for a site's calendar.
-pub(crate) fn all(zone: &TimeZone) -> [ScalarUDF; 3] {
-    [seconds_between::function(), days_touched::function(zone), exact::function()]
+pub(crate) fn all(zone: &TimeZone) -> [ScalarUDF; 5] {
+    [
+        seconds_between::function(),
+        days_touched::function(zone),
+        exact::function(),
+        nodes_of::function(),
+        gpus_of::function(),
+    ]
 }

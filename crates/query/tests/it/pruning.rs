@@ -32,35 +32,44 @@ async fn year() -> Site {
     site
 }
 
-#[tokio::test]
-async fn a_question_about_a_day_of_a_year_opens_two_files() {
-    let site = year().await;
-    let analysis = query::analysis("usage-by-user").unwrap();
+/// The files that a statement opens, by what DataFusion says of its work.
+async fn opened(site: &Site, sql: &str) -> Vec<String> {
     let session = Session::open(&site.lake, &site.question, |_| true).await.unwrap();
-
-    let plan = session.collect(&format!("EXPLAIN ANALYZE {}", analysis.sql)).await.unwrap();
-
+    let plan = session.collect(&format!("EXPLAIN ANALYZE {sql}")).await.unwrap();
     let plan = plan[0].column(1).as_string::<i32>().value(0).to_owned();
-    let mut files: Vec<&str> = plan
+    let mut files: Vec<String> = plan
         .split(['[', ']', ',', ' '])
         .filter(|word| word.contains(".parquet"))
-        .map(|word| word.split(':').next().unwrap())
+        .map(|word| word.split(':').next().unwrap().to_owned())
         .collect();
     files.sort_unstable();
     files.dedup();
-    assert_eq!(
-        files,
-        [
-            // The one of the day, and the one with the job that ran into it.
-            "processed/job/cluster=maple/date=2025-03-01/job.parquet",
-            "processed/job/cluster=maple/date=2025-06-01/job.parquet",
-        ],
-        "{plan}"
-    );
-    assert_eq!(session.files_opened(), 2);
+    assert_eq!(session.files_opened(), files.len(), "{plan}");
+    files
+}
+
+#[tokio::test]
+async fn a_question_about_a_day_of_a_year_opens_two_files() {
+    let site = year().await;
     assert_eq!(
         site.lake.files(record::TABLES[0], &lake::Trackers::new()).await.unwrap().len(),
         365
+    );
+    // The one of the day, and the one with the job that ran into it.
+    let usage = query::analysis("usage-by-user").unwrap();
+    assert_eq!(
+        opened(&site, usage.sql).await,
+        [
+            "processed/job_day/cluster=maple/date=2025-03-01/job_day.parquet",
+            "processed/job_day/cluster=maple/date=2025-06-01/job_day.parquet",
+        ]
+    );
+    assert_eq!(
+        opened(&site, "SELECT count(*), sum(run_seconds) FROM job_run").await,
+        [
+            "processed/job/cluster=maple/date=2025-03-01/job.parquet",
+            "processed/job/cluster=maple/date=2025-06-01/job.parquet",
+        ]
     );
 }
 

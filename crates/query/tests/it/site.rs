@@ -6,6 +6,9 @@
 //! - `COLLECTED 'cluster' 'from' 'to'`: its scheduler was asked about that time, at its end;
 //! - `FAILED 'cluster' 'time' 'error'`: it did not answer;
 //! - `REJECTED 'cluster' 'time' 'reason'`: a piece of what it printed could not be read;
+//! - `NODE 'cluster' 'name' cpus gpus 'from' 'to'`: a node was seen, with so many CPUs and GPUs;
+//! - `GROUP 'name' 'user' …`: these users are in a group;
+//! - `ZONE 'zone'`: days are added up by this calendar from now on;
 //! - `PERIOD 'from' 'to' ['zone']`: the time that what follows is about;
 //! - `REPORT name`: the answer of an analysis.
 
@@ -17,7 +20,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::Lake;
 use query::Question;
-use record::{Collection, Job, Record, Reject};
+use record::{Collection, Job, NodeSpan, Record, Reject};
 use report::{Period, Report, Value};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType};
 use tempfile::TempDir;
@@ -37,11 +40,9 @@ impl Site {
         let folder = tempfile::tempdir().unwrap();
         Site {
             lake: Lake::create(&folder.path().join("data")).unwrap(),
-            question: Question {
-                period: period("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "UTC").unwrap(),
-                clusters: Vec::new(),
-                top: None,
-            },
+            question: Question::about(
+                period("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "UTC").unwrap(),
+            ),
             _folder: folder,
         }
     }
@@ -74,6 +75,39 @@ impl Site {
                     .await?;
                 writer.finish()?;
             }
+            ["NODE", cluster, node, cpus, gpus, from, to] => {
+                let mut writer = self.lake.writer(unquoted(cluster)?).await?;
+                writer
+                    .upsert(&[NodeSpan {
+                        cluster: unquoted(cluster)?.to_owned(),
+                        node: unquoted(node)?.to_owned(),
+                        start_time: time(from)?,
+                        end_time: time(to)?,
+                        last_seen_time: time(from)?,
+                        samples: 1,
+                        state: "IDLE".to_owned(),
+                        reason: None,
+                        reason_user: None,
+                        partitions: None,
+                        cpus: cpus.parse().ok(),
+                        alloc_cpus: None,
+                        memory_mb: None,
+                        alloc_memory_mb: None,
+                        gpus: gpus.parse().ok(),
+                        alloc_gpus: None,
+                        gpu_types: None,
+                    }])
+                    .await?;
+                writer.finish()?;
+            }
+            ["GROUP", name, ref users @ ..] => {
+                let users: Result<Vec<String>> =
+                    users.iter().map(|user| Ok(unquoted(user)?.to_owned())).collect();
+                self.question.groups.insert(unquoted(name)?.to_owned(), users?);
+            }
+            ["ZONE", zone] => {
+                self.lake = self.lake.clone().with_zone(&TimeZone::get(unquoted(zone)?)?);
+            }
             ["PERIOD", from, to] => {
                 self.question.period = period(unquoted(from)?, unquoted(to)?, "UTC")?;
             }
@@ -82,6 +116,7 @@ impl Site {
             }
             ["REPORT", name] => {
                 let report = query::run(&self.lake, query::analysis(name)?, &self.question).await?;
+                self.check_without_sums(name, &report).await?;
                 return Ok(output(&report));
             }
             _ => {
@@ -90,6 +125,28 @@ impl Site {
             }
         }
         Ok(DBOutput::StatementComplete(0))
+    }
+
+    /// A report says the same whether it rests on the sums of days or on each attempt.
+    async fn check_without_sums(&self, name: &str, report: &Report) -> Result<()> {
+        // Without one of the two tables of sums neither counts.
+        let sums = self.lake.root().join("processed/node_day");
+        let aside = self.lake.root().join("node_day");
+        let has_sums = sums.exists();
+        if has_sums {
+            std::fs::rename(&sums, &aside)?;
+        }
+        let without = query::run(&self.lake, query::analysis(name)?, &self.question).await?;
+        if has_sums {
+            std::fs::rename(&aside, &sums)?;
+        }
+        anyhow::ensure!(
+            without.table == report.table,
+            "without sums of days: {:?}\nwith: {:?}",
+            without.table.rows,
+            report.table.rows
+        );
+        Ok(())
     }
 
     async fn insert(&self, statement: &str) -> Result<()> {

@@ -1,0 +1,113 @@
+//! What a period's usage is added up from: the sums of whole days where they are kept, and the
+//! attempts themselves for the rest.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use lake::{Lake, LakeFile, Trackers};
+use record::{Job, Record};
+use report::Period;
+
+use crate::Question;
+use crate::lake_table::Chosen;
+
+/// The pieces of a period.
+#[derive(Default)]
+pub(crate) struct Pieces {
+    /// From midnight to midnight: days whose sums are taken.
+    pub(crate) whole_days: Option<(Timestamp, Timestamp)>,
+    /// Times for which attempts are read, each with the table that they are read from.
+    pub(crate) rest: Vec<(&'static str, Timestamp, Timestamp)>,
+    /// The files of `job` of whose attempts there are sums, by cluster and date.
+    summed: Arc<HashSet<(String, Date)>>,
+}
+
+impl Pieces {
+    pub(crate) async fn of(
+        lake: &Lake,
+        trackers: &Trackers,
+        question: &Question,
+    ) -> Result<Pieces> {
+        let Period { start, end, zone } = &question.period;
+        let is_asked_about = |file: &LakeFile| {
+            question.clusters.is_empty() || question.clusters.contains(&file.cluster)
+        };
+        let mut files = lake.files(&Job::TABLE, trackers).await?;
+        files.retain(is_asked_about);
+        let summed: HashSet<(String, Date)> = lake
+            .summed(zone, trackers)
+            .await?
+            .into_iter()
+            .map(|file| (file.cluster, file.date))
+            .collect();
+        let Some((first, last)) = whole_days(&question.period, latest(&files))? else {
+            return Ok(Pieces { rest: vec![("job", *start, *end)], ..Pieces::default() });
+        };
+        let mut rest = Vec::new();
+        if *start < first {
+            rest.push(("internal.summed_job", *start, first));
+        }
+        if last < *end {
+            rest.push(("internal.summed_job", last, *end));
+        }
+        if files.iter().any(|file| !summed.contains(&(file.cluster.clone(), file.date))) {
+            rest.push(("internal.unsummed_job", *start, *end));
+        }
+        Ok(Pieces { whole_days: Some((first, last)), rest, summed: Arc::new(summed) })
+    }
+
+    /// Which files' attempts are in the sums, and which are not.
+    pub(crate) fn split(&self, is_asked_about: &Chosen) -> (Chosen, Chosen) {
+        let is_summed = |summed: &HashSet<_>, file: &LakeFile| {
+            summed.contains(&(file.cluster.clone(), file.date))
+        };
+        let (known, asked) = (self.summed.clone(), is_asked_about.clone());
+        let summed = move |file: &LakeFile| asked(file) && is_summed(&known, file);
+        let (known, asked) = (self.summed.clone(), is_asked_about.clone());
+        let unsummed = move |file: &LakeFile| asked(file) && !is_summed(&known, file);
+        (Arc::new(summed), Arc::new(unsummed))
+    }
+}
+
+/// The days of the site's calendar that lie in the period, from the first one's midnight to the
+/// last one's. A day that the period cuts short counts as whole if nothing is known of the rest
+/// of it: so does today.
+fn whole_days(
+    period: &Period,
+    latest: Option<Timestamp>,
+) -> Result<Option<(Timestamp, Timestamp)>> {
+    let start = midnight_at_or_after(period.start, &period.zone)?;
+    let end = if latest.is_some_and(|latest| latest <= period.end) {
+        midnight_at_or_after(period.end, &period.zone)?
+    } else {
+        period.end.to_zoned(period.zone.clone()).start_of_day()?.timestamp()
+    };
+    Ok((start < end).then_some((start, end)))
+}
+
+fn midnight_at_or_after(moment: Timestamp, zone: &TimeZone) -> Result<Timestamp> {
+    let day = moment.to_zoned(zone.clone()).start_of_day()?;
+    if day.timestamp() == moment {
+        return Ok(moment);
+    }
+    let next = day.tomorrow().and_then(|next: Zoned| next.start_of_day());
+    Ok(next.context("the end of the calendar")?.timestamp())
+}
+
+/// The last moment that anything is known of; unknown if one of the files is.
+fn latest(files: &[LakeFile]) -> Option<Timestamp> {
+    let mut latest = Timestamp::MIN;
+    for file in files {
+        let times = &file.facts.as_ref()?.times;
+        for column in ["start_time", "end_time", "observed_time"] {
+            if let Some(max) = times.get(column)?.max {
+                latest = latest.max(Timestamp::from_microsecond(max).ok()?);
+            }
+        }
+    }
+    Some(latest)
+}
