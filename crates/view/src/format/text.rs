@@ -5,6 +5,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, Row, TableComponent, Width};
 use report::{Report, Table, Value};
 
 use super::{Format, Look, one_below_the_other};
+use crate::chart::bar;
 use crate::ending::{Line, ending, nothing};
 use crate::theme;
 use crate::visible::visible;
@@ -51,6 +52,12 @@ fn write(report: &Report, look: &Look) -> Vec<u8> {
         }
     }
     text.push('\n');
+    for chart in &report.charts {
+        text += &styled(&bar::title(chart), theme::BOLD, look);
+        text.push('\n');
+        text += &bar::draw(chart, &report.period.zone, look);
+        text.push('\n');
+    }
     for line in ending(report) {
         text += &match line {
             Line::Plain(words) => words,
