@@ -60,6 +60,9 @@ impl Session {
         for function in function::all(&question.period.zone) {
             context.register_udf(function);
         }
+        for aggregate in function::aggregates() {
+            context.register_udaf(aggregate);
+        }
         context.register_table("day", Arc::new(coverage::day_table(&trackers, question)?))?;
         for term in TERMS.into_iter().filter(|term| mentions(term)) {
             let view = term::create_view(term, &question.period);

@@ -2,9 +2,14 @@
 
 mod collections;
 mod daily;
+mod efficiency;
+mod gpu_efficiency;
 mod rejects;
+mod rightsizing;
 mod states;
+mod time_limit;
 mod usage_by_user;
+mod wait;
 
 use report::Unit;
 
@@ -28,10 +33,15 @@ pub struct Column {
 }
 
 /// Every analysis, in the order in which help and pages list them.
-pub static ANALYSES: [&Analysis; 5] = [
+pub static ANALYSES: [&Analysis; 10] = [
     &usage_by_user::ANALYSIS,
     &daily::ANALYSIS,
     &states::ANALYSIS,
+    &efficiency::ANALYSIS,
+    &gpu_efficiency::ANALYSIS,
+    &wait::ANALYSIS,
+    &time_limit::ANALYSIS,
+    &rightsizing::ANALYSIS,
     &collections::ANALYSIS,
     &rejects::ANALYSIS,
 ];
@@ -39,6 +49,10 @@ pub static ANALYSES: [&Analysis; 5] = [
 /// Said by every analysis that adds up the time of runs.
 const RUNNING_JOBS: &str = "A job counts for the part of its run that lies in the period; one \
     that still runs counts until it was last observed, in HTCondor once it is over.";
+
+/// Said by every analysis that gives a median or another percentile.
+const PERCENTILES: &str = "A median or another percentile is the smallest value, to the hundredth, \
+    that half or so many of them do not exceed (nearest rank).";
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,10 @@
 //! The words that reports use, each defined once, as a view.
 
 mod collection_run;
+mod job_ended;
 mod job_outcome;
 mod job_run;
+mod job_wait;
 mod reject_seen;
 
 use jiff::Timestamp;
@@ -17,8 +19,14 @@ pub struct Term {
 }
 
 /// Every term; one may use those before it.
-pub static TERMS: [&Term; 4] =
-    [&job_run::TERM, &job_outcome::TERM, &collection_run::TERM, &reject_seen::TERM];
+pub static TERMS: [&Term; 6] = [
+    &job_run::TERM,
+    &job_outcome::TERM,
+    &job_ended::TERM,
+    &job_wait::TERM,
+    &collection_run::TERM,
+    &reject_seen::TERM,
+];
 
 /// The statement that defines a term for a period.
 pub(crate) fn create_view(term: &Term, period: &Period) -> String {
