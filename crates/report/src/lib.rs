@@ -36,7 +36,7 @@ impl Report {
     pub fn keep_first(&mut self, top: usize) {
         let rows = self.table.rows.len();
         if top < rows {
-            self.notes.push(format!("The first {top} of {rows} rows."));
+            self.notes.push(format!("The first {top} of {rows} rows of {}.", self.name));
             self.table.rows.truncate(top);
         }
     }

@@ -225,7 +225,7 @@ fn bars_are_colored_by_their_share_of_the_largest() {
     assert!(text.contains("\n\x1b[1mCPU hours\x1b[0m\n"));
     let bare = ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"]
         .iter()
-        .fold(text.clone(), |text, code| text.replace(code, ""));
+        .fold(text, |text, code| text.replace(code, ""));
     assert_eq!(bare, plain(&charted(), "text"));
 }
 
@@ -238,6 +238,24 @@ fn bars_shrink_with_the_terminal() {
         assert_eq!(bars.len(), 2);
         assert!(bars.iter().all(|line| line.chars().count() <= width), "{width}: {bars:?}");
     }
+}
+
+#[test]
+fn what_several_reports_share_is_said_once() {
+    let other = Report { notes: vec!["another".into()], ..awkward() };
+    let reports = [awkward(), other, awkward()];
+    let text =
+        String::from_utf8(by_name("text").unwrap().render(&reports, &Look::default())).unwrap();
+    let place = |words: &str| {
+        let places: Vec<usize> = text.match_indices(words).map(|(place, _)| place).collect();
+        let [place] = places[..] else { panic!("{words} is at {places:?} in {text}") };
+        place
+    };
+    assert!(place("note: hours of") < place("note: another"));
+    assert!(place("note: another") < place("Period: "));
+    assert!(place("Period: ") < place("alder: 14 of 15 days"));
+    assert!(place("birch: ") < place("warning: job/cluster=alder"));
+    assert!(!text.contains("\n\n\n"));
 }
 
 #[test]
