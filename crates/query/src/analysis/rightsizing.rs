@@ -16,7 +16,6 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    source LIKE 'condor%' AS is_condor,
                    state = 'COMPLETED' AS is_complete,
                    elapsed_seconds,
-                   elapsed_seconds / 3600.0 AS hours,
                    alloc_nodes,
                    req_mem_mb / 1024 / alloc_nodes AS asked_gib,
                    max_rss_mb / 1024 / alloc_nodes AS used_gib,
@@ -44,19 +43,22 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    max(CASE WHEN is_complete THEN used_gib END) AS used_gib,
                    max(exceeded_gib) AS exceeded_gib,
                    sum(exact(CASE WHEN is_complete AND used_gib IS NOT NULL
-                                  THEN asked_gib * alloc_nodes * hours END)) AS memory_gib_hours,
-                   sum(exact(CASE WHEN is_complete AND used_gib + asked_gib IS NOT NULL
-                                  THEN alloc_nodes * hours END)) AS memory_hours,
+                                  THEN asked_gib * alloc_nodes * elapsed_seconds END))
+                       AS memory_gib_seconds,
+                   sum(CASE WHEN is_complete AND used_gib + asked_gib IS NOT NULL
+                            THEN alloc_nodes * elapsed_seconds END) AS memory_seconds,
                    count(CASE WHEN is_complete THEN asked_cpus + used_cpus END) AS cpu_jobs,
                    max(CASE WHEN is_complete THEN asked_cpus END) AS asked_cpus,
                    max(CASE WHEN is_complete THEN used_cpus END) AS used_cpus,
-                   sum(exact(CASE WHEN is_complete AND used_cpus IS NOT NULL
-                                  THEN asked_cpus * hours END)) AS cpu_hours,
-                   sum(exact(CASE WHEN is_complete AND used_cpus + asked_cpus IS NOT NULL
-                                  THEN hours END)) AS hours,
+                   sum(CASE WHEN is_complete AND used_cpus IS NOT NULL
+                            THEN asked_cpus * elapsed_seconds END) AS asked_cpu_seconds,
+                   sum(CASE WHEN is_complete AND used_cpus + asked_cpus IS NOT NULL
+                            THEN elapsed_seconds END) AS cpu_job_seconds,
                    max(CASE WHEN is_complete THEN alloc_nodes END) AS most_nodes,
                    max(CASE WHEN is_complete THEN elapsed_seconds END) AS longest_seconds,
                    max(CASE WHEN is_complete THEN time_limit_seconds END) AS limit_seconds,
+                   sum(CASE WHEN is_complete THEN time_limit_seconds END) AS limit_seconds_sum,
+                   count(CASE WHEN is_complete THEN time_limit_seconds END) AS limit_jobs,
                    max(exceeded_seconds) AS exceeded_seconds
             FROM attempt
             GROUP BY cluster, user, job_name, is_condor
@@ -74,23 +76,35 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                        AS enough_seconds
             FROM experience
         ),
-        advice AS (
-            SELECT *,
-                   CASE WHEN enough_gib < asked_gib OR (exceeded_gib IS NOT NULL AND enough_gib > asked_gib)
-                        THEN enough_gib
-                   END AS gib,
-                   CASE WHEN enough_cpus < asked_cpus THEN enough_cpus END AS cpus,
-                   CASE WHEN enough_seconds < limit_seconds
-                          OR (exceeded_seconds IS NOT NULL AND enough_seconds > limit_seconds)
-                        THEN enough_seconds
-                   END AS seconds
-            FROM enough
-        ),
         saving AS (
             SELECT *,
-                   CAST(cpu_hours AS DOUBLE) - cpus * CAST(hours AS DOUBLE) AS cpu_hours_saved,
-                   CAST(memory_gib_hours AS DOUBLE) - gib * CAST(memory_hours AS DOUBLE)
-                       AS memory_gib_hours_saved
+                   (asked_cpu_seconds - enough_cpus * cpu_job_seconds) / 3600 AS cpu_hours_saved,
+                   (CAST(memory_gib_seconds AS DOUBLE) - enough_gib * memory_seconds) / 3600
+                       AS memory_gib_hours_saved,
+                   limit_seconds_sum - enough_seconds * limit_jobs AS limit_seconds_saved
+            FROM enough
+        ),
+        advice AS (
+            SELECT *,
+                   CASE WHEN (enough_gib < asked_gib AND memory_gib_hours_saved > 0)
+                          OR (enough_gib > asked_gib AND exceeded_gib IS NOT NULL)
+                        THEN enough_gib
+                   END AS gib,
+                   CASE WHEN enough_cpus < asked_cpus AND cpu_hours_saved > 0
+                        THEN enough_cpus
+                   END AS cpus,
+                   CASE WHEN (enough_seconds < limit_seconds AND limit_seconds_saved > 0)
+                          OR (enough_seconds > limit_seconds AND exceeded_seconds IS NOT NULL)
+                        THEN enough_seconds
+                   END AS seconds
+            FROM saving
+        ),
+        saved AS (
+            SELECT cluster, user, job_name, is_condor, jobs, gib, cpus, seconds,
+                   CASE WHEN cpus IS NOT NULL THEN cpu_hours_saved END AS cpu_hours_saved,
+                   CASE WHEN gib IS NOT NULL THEN memory_gib_hours_saved END AS memory_gib_hours_saved,
+                   gib > asked_gib AS is_memory_raised,
+                   seconds > limit_seconds AS is_time_raised
             FROM advice
             WHERE gib IS NOT NULL OR cpus IS NOT NULL OR seconds IS NOT NULL
         )
@@ -110,11 +124,11 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    || lpad(CAST(seconds % 3600 / 60 AS VARCHAR), 2, '0') || ':00' AS time,
                cpu_hours_saved,
                memory_gib_hours_saved,
-               CASE WHEN gib > asked_gib AND seconds > limit_seconds THEN 'memory, time'
-                    WHEN gib > asked_gib THEN 'memory'
-                    WHEN seconds > limit_seconds THEN 'time'
+               CASE WHEN is_memory_raised AND is_time_raised THEN 'memory, time'
+                    WHEN is_memory_raised THEN 'memory'
+                    WHEN is_time_raised THEN 'time'
                END AS raise
-        FROM saving
+        FROM saved
         ORDER BY coalesce(cpu_hours_saved, 0) + coalesce(memory_gib_hours_saved, 0) / 4 DESC,
                  jobs DESC, cluster, user, job_name, is_condor
     ",
@@ -133,6 +147,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     notes: &[
         "Of jobs of one user and name with at least five attempts that ended COMPLETED in the period and were measured.",
         "Memory: the largest that was used, and a fifth more, since it is sampled; in whole GiB. CPUs: the largest mean number that was busy in an attempt, to a tenth and then rounded up; a job that uses more for part of its time would take longer. Time: the longest run and a quarter more, in quarters of an hour.",
+        "Less is advised where these attempts would have held less in all; where they asked for different amounts, some may have asked for less than is advised.",
         "More than was asked for is advised only where jobs of the name ended OUT_OF_MEMORY or TIMEOUT: half more than those had asked for, at least.",
         "The largest saving comes first, four GiB of memory counting as much as one CPU.",
     ],
