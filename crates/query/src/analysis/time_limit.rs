@@ -23,7 +23,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    partition,
                    grouping(partition) AS is_whole,
                    count(*) AS jobs,
-                   distribution(100.0 * elapsed_seconds / time_limit_seconds) AS used,
+                   distribution(100.0 * elapsed_seconds / time_limit_seconds, 1) AS used,
                    count(CASE WHEN elapsed_seconds * 10 < time_limit_seconds THEN 1 END) AS under_10,
                    count(CASE WHEN elapsed_seconds * 2 < time_limit_seconds THEN 1 END) AS under_50,
                    count(CASE WHEN state = 'TIMEOUT' THEN 1 END) AS timeouts,

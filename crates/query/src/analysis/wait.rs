@@ -16,8 +16,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                waited['median'] AS median,
                waited['p90'] AS p90,
                waited['p95'] AS p95,
-               longest,
-               CAST(wait_sum AS DOUBLE) / nullif(known, 0) AS mean,
+               waited['highest'] AS longest,
+               waited['mean'] AS mean,
                waiting
         FROM (
             SELECT cluster,
@@ -27,10 +27,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    grouping(size) AS is_whole,
                    count(CASE WHEN NOT is_waiting THEN 1 END) AS jobs,
                    count(CASE WHEN is_waiting THEN 1 END) AS waiting,
-                   count(wait_seconds) AS known,
-                   sum(exact(wait_seconds)) AS wait_sum,
-                   max(wait_seconds) AS longest,
-                   distribution(wait_seconds) AS waited,
+                   distribution(wait_seconds, 1) AS waited,
                    min(gpus) AS least_gpus,
                    min(cpus) AS least_cpus
             FROM job_wait
