@@ -28,17 +28,20 @@ pub struct Bar {
 }
 
 impl BarChart {
-    /// The `top` largest values of a column, labelled by the table's first one: the largest first,
-    /// but days in their order, the last ones. A value that is unknown has no bar; where no value
-    /// is above zero there is nothing to draw.
+    /// The `top` largest values of a column: the largest first, but days in their order, the last
+    /// ones. A row is labelled by what stands before its first number, such as the node of a
+    /// cluster. A value that is unknown has no bar; where no value is above zero there is nothing
+    /// to draw.
     pub fn of_column(table: &Table, column: &str, top: usize) -> Option<BarChart> {
         let index = table.columns.iter().position(|known| known.name == column)?;
-        let (label_column, column) = (table.columns.first()?, &table.columns[index]);
+        let first_number = table.columns.iter().position(|column| column.unit.is_numeric())?;
+        let label_index = first_number.saturating_sub(1);
+        let (label_column, column) = (&table.columns[label_index], &table.columns[index]);
         let mut bars: Vec<Bar> = table
             .rows
             .iter()
             .filter_map(|row| {
-                let (label, value) = (row.first()?.clone(), row.get(index)?.clone());
+                let (label, value) = (row.get(label_index)?.clone(), row.get(index)?.clone());
                 let length = length(&value)?;
                 Some(Bar { label, value, length })
             })
@@ -115,6 +118,17 @@ mod tests {
             ("2026-01-03", Value::Number(2.0)),
         ];
         check(Unit::Date, &rows, 2, &["2026-01-02", "2026-01-03"], 3);
+    }
+
+    #[test]
+    fn a_row_is_labelled_by_what_stands_before_its_numbers() {
+        let mut nodes = table(Unit::Label, &[("n1", Value::Number(1.0))]);
+        let cluster =
+            Column { name: "cluster".into(), heading: "Cluster".into(), unit: Unit::Label };
+        nodes.columns.insert(0, cluster);
+        nodes.rows[0].insert(0, Value::Text("maple".into()));
+        let chart = BarChart::of_column(&nodes, "cpu_hours", 9).unwrap();
+        assert_eq!(chart.bars[0].label, Value::Text("n1".into()));
     }
 
     #[test]
