@@ -23,7 +23,7 @@ use crate::config::{Config, Environment};
         plimsoll demo                       a simulated site, no scheduler needed\n  \
         plimsoll init                       a first plimsoll.toml from what is installed here\n  \
         plimsoll collect --days 7           the last days into ./data\n  \
-        plimsoll report usage-by-user       who used how much\n\n\
+        plimsoll analyze                    who used how much, how well\n\n\
         Exit status: 0 done, 1 done with findings (input or files that could not be read), 2 could not."
 )]
 pub(crate) struct Cli {
@@ -50,6 +50,8 @@ pub(crate) enum Command {
     Init(Init),
     /// Ask the schedulers, and keep what they say
     Collect(Collect),
+    /// Show all about the last days: totals, users, nodes, states, efficiency, waste
+    Analyze(Analyze),
     /// Answer a question about the history
     Report(Report),
     /// Answer your own question, in SQL
@@ -82,6 +84,26 @@ pub(crate) struct Collect {
     /// Only this cluster; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) cluster: Vec<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll analyze                      the last week, all clusters\n  \
+    plimsoll analyze --by account --days 30\n  \
+    plimsoll analyze --from 2026-11-01 --to 2026-12-01 -o november.html\n\n\
+    Each part is a report of its own, and there are more, such as wait, time-limit, rightsizing and\n\
+    gpu-efficiency: 'plimsoll report' lists them. Exit status 1: there are no jobs in the period.")]
+pub(crate) struct Analyze {
+    #[command(flatten)]
+    pub(crate) about: About,
+    /// Only the totals, the usage by this, and the efficiency
+    #[arg(long, value_name = "WHAT", value_parser = ["user", "group", "account", "partition", "qos", "node", "gpu-model"])]
+    pub(crate) by: Option<String>,
+    /// Only the first N rows of each ranking [default: 15 users, 20 groups or nodes, 10 wasters; all with --by]
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 #[derive(Args)]

@@ -42,6 +42,9 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Collect(arguments) => {
             runtime.block_on(command::collect::run(&site.load()?, &arguments))
         }
+        Command::Analyze(arguments) => {
+            runtime.block_on(command::analyze::run(&site.load()?, &arguments))
+        }
         Command::Report(arguments) => {
             runtime.block_on(command::report::run(&site.load()?, &arguments))
         }

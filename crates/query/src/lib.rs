@@ -62,22 +62,22 @@ pub fn analysis(name: &str) -> Result<&'static Analysis> {
 
 /// Answers an analysis' question.
 pub async fn run(lake: &Lake, analysis: &Analysis, question: &Question) -> Result<Report> {
-    let (mut table, coverage, _) = ask(lake, question, Statement::Ours(analysis))
+    let (table, coverage, _) = ask(lake, question, Statement::Ours(analysis))
         .await
         .with_context(|| format!("cannot answer {}", analysis.name))?;
-    let mut notes: Vec<String> = analysis.notes.iter().map(|note| (*note).to_owned()).collect();
-    if let Some(top) = question.top.filter(|top| *top < table.rows.len()) {
-        notes.push(format!("The first {top} of {} rows.", table.rows.len()));
-        table.rows.truncate(top);
-    }
-    Ok(Report {
+    let mut report = Report {
         name: analysis.name.to_owned(),
         title: analysis.question.to_owned(),
         period: question.period.clone(),
         coverage,
         table,
-        notes,
-    })
+        charts: Vec::new(),
+        notes: analysis.notes.iter().map(|note| (*note).to_owned()).collect(),
+    };
+    if let Some(top) = question.top {
+        report.keep_first(top);
+    }
+    Ok(report)
 }
 
 /// Answers a user's own SQL, which may read and not write, with at most `limit` rows.
@@ -93,6 +93,7 @@ pub async fn sql(lake: &Lake, sql: &str, limit: usize, question: &Question) -> R
         period: question.period.clone(),
         coverage,
         table,
+        charts: Vec::new(),
         notes,
     })
 }

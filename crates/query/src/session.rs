@@ -64,6 +64,9 @@ impl Session {
         for function in function::all(&question.period.zone) {
             context.register_udf(function);
         }
+        for aggregate in function::aggregates() {
+            context.register_udaf(aggregate);
+        }
         context.register_table("day", Arc::new(coverage::day_table(&trackers, question)?))?;
         context.register_table("asked", Arc::new(coverage::asked_table(&trackers, question)?))?;
         context.register_table("user_group", Arc::new(user_group_table(question)?))?;

@@ -93,6 +93,7 @@ async fn holdings(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Report
             ],
             rows,
         },
+        charts: Vec::new(),
         notes: vec!["Dates are in UTC; a job lies on the date of its submission.".to_owned()],
     })
 }

@@ -3,11 +3,13 @@
 //!
 //! Words only. Nothing here reads the lake, and nothing knows how a report looks.
 
+mod bar_chart;
 mod coverage;
 mod period;
 mod table;
 mod unit;
 
+pub use bar_chart::{Bar, BarChart};
 pub use coverage::{ClusterCoverage, Coverage, SkippedFile};
 pub use period::Period;
 pub use table::{Column, Table, Value};
@@ -23,6 +25,19 @@ pub struct Report {
     pub period: Period,
     pub coverage: Coverage,
     pub table: Table,
+    /// Columns of the table that a terminal shows as bars too.
+    pub charts: Vec<BarChart>,
     /// What a reader must know to read the numbers right.
     pub notes: Vec<String>,
+}
+
+impl Report {
+    /// Leaves out all but the first rows, and says so.
+    pub fn keep_first(&mut self, top: usize) {
+        let rows = self.table.rows.len();
+        if top < rows {
+            self.notes.push(format!("The first {top} of {rows} rows of {}.", self.name));
+            self.table.rows.truncate(top);
+        }
+    }
 }

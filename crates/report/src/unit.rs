@@ -15,6 +15,8 @@ pub enum Unit {
     GibibyteHours,
     Percent,
     Seconds,
+    /// Seconds that may be days, shown as SLURM writes them: `2-03:04:05`.
+    Duration,
     Bytes,
     /// A moment, shown in the site's zone.
     Time,
@@ -32,7 +34,7 @@ impl Unit {
             Unit::Hours => "h",
             Unit::GibibyteHours => "GiB h",
             Unit::Percent => "%",
-            Unit::Seconds => "s",
+            Unit::Seconds | Unit::Duration => "s",
             Unit::Bytes => "B",
         }
     }
@@ -55,6 +57,8 @@ impl Unit {
             Value::Date(date) => date.to_string(),
             Value::Integer(number) if self == Unit::Bytes => bytes(*number as f64),
             Value::Number(number) if self == Unit::Bytes => bytes(*number),
+            Value::Integer(number) if self == Unit::Duration => duration(*number as f64),
+            Value::Number(number) if self == Unit::Duration => duration(*number),
             Value::Integer(number) if self == Unit::Plain || self == Unit::Label => {
                 number.to_string()
             }
@@ -86,6 +90,19 @@ fn grouped(number: &str) -> String {
         text.push(digit);
     }
     text + fraction
+}
+
+/// Whole seconds as hours, minutes and seconds, after days if there are any.
+fn duration(seconds: f64) -> String {
+    if !seconds.is_finite() {
+        return seconds.to_string();
+    }
+    let sign = if seconds.round() < 0.0 { "-" } else { "" };
+    let seconds = seconds.round().abs() as u64;
+    let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
+    let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
+    let days = if days > 0 { format!("{days}-") } else { String::new() };
+    format!("{sign}{days}{hours:02}:{minutes:02}:{seconds:02}")
 }
 
 /// A size with a binary prefix.
@@ -137,6 +154,15 @@ mod tests {
         check(Unit::Bytes, &Value::Integer(1023), "1023 B");
         check(Unit::Bytes, &Value::Integer(1536), "1.5 KiB");
         check(Unit::Bytes, &Value::Integer(5 * 1024 * 1024 * 1024), "5.0 GiB");
+    }
+
+    #[test]
+    fn durations_are_written_as_slurm_writes_them() {
+        check(Unit::Duration, &Value::Integer(59), "00:00:59");
+        check(Unit::Duration, &Value::Number(3_599.6), "01:00:00");
+        check(Unit::Duration, &Value::Integer(2 * 86_400 + 3 * 3600 + 4 * 60 + 5), "2-03:04:05");
+        check(Unit::Duration, &Value::Number(-0.4), "00:00:00");
+        check(Unit::Duration, &Value::Integer(-61), "-00:01:01");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! No number is computed here. For people, [`report::Unit`] writes each value; for programs,
 //! values go out as they are.
 
+mod chart;
 mod ending;
 mod format;
 mod raw;

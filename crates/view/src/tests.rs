@@ -1,7 +1,9 @@
 //! One awkward report in every format.
 
 use jiff::tz::TimeZone;
-use report::{ClusterCoverage, Column, Coverage, Period, Report, SkippedFile, Table, Unit, Value};
+use report::{
+    BarChart, ClusterCoverage, Column, Coverage, Period, Report, SkippedFile, Table, Unit, Value,
+};
 
 use super::*;
 
@@ -91,6 +93,7 @@ fn awkward() -> Report {
                 ],
             ],
         },
+        charts: Vec::new(),
         notes: vec!["hours of `evicted` attempts are counted".into()],
     }
 }
@@ -177,6 +180,90 @@ fn a_colored_text_is_the_plain_one_with_bold_head_and_yellow_warnings() {
     assert!(text.contains("\x1b[33mwarning: job/cluster=alder"));
     let bare = text.replace("\x1b[1m", "").replace("\x1b[33m", "").replace("\x1b[0m", "");
     assert_eq!(bare, plain(&awkward(), "text"));
+}
+
+/// Of 1,234.56 CPU hours 50 columns are 24.7 h each: 500 h are 20.3, 800 h 32.4, and what is
+/// there at all has one.
+fn charted() -> Report {
+    let mut report = awkward();
+    let rows = [
+        ("ann", Value::Number(1234.56)),
+        ("größe,ü", Value::Unknown),
+        ("a-name-longer-than-its-place", Value::Number(500.0)),
+        ("学習の部屋の人の名前", Value::Number(800.0)),
+        ("\x1b[2J██", Value::Number(0.5)),
+        ("nobody", Value::Number(0.0)),
+    ];
+    report.table.columns =
+        vec![column("user", "User", Unit::Label), column("cpu_hours", "CPU hours", Unit::Hours)];
+    report.table.rows = rows.into_iter().map(|(name, hours)| vec![text(name), hours]).collect();
+    report.charts = vec![
+        BarChart::of_column(&report.table, "cpu_hours", 20).unwrap(),
+        BarChart::of_column(&report.table, "cpu_hours", 2).unwrap(),
+    ];
+    report
+}
+
+#[test]
+fn the_text_with_bars() {
+    insta::assert_snapshot!(plain(&charted(), "text"));
+}
+
+/// Above two thirds of the largest red, above one third yellow, below green: 1,234.56 is the
+/// largest, 800 is 65 % of it, 500 41 %.
+#[test]
+fn bars_are_colored_by_their_share_of_the_largest() {
+    let text = rendered(&charted(), "text", Look { width: None, color: true });
+    for (label, color) in [
+        ("ann              ", "\x1b[31m"),
+        ("学習の部屋の人…  ", "\x1b[33m"),
+        ("a-name-longer-…  ", "\x1b[33m"),
+        ("␛[2J██           ", "\x1b[32m"),
+    ] {
+        assert!(text.contains(&format!("\n{label}{color}█")), "{label}: {text}");
+    }
+    assert!(text.contains("\n\x1b[1mCPU hours\x1b[0m\n"));
+    let bare = ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"]
+        .iter()
+        .fold(text, |text, code| text.replace(code, ""));
+    assert_eq!(bare, plain(&charted(), "text"));
+}
+
+#[test]
+fn bars_shrink_with_the_terminal() {
+    for width in 40..90 {
+        let text = rendered(&charted(), "text", Look { width: Some(width), color: false });
+        let bars: Vec<&str> =
+            text.lines().filter(|line| line.starts_with("ann") && line.contains('█')).collect();
+        assert_eq!(bars.len(), 2);
+        assert!(bars.iter().all(|line| line.chars().count() <= width), "{width}: {bars:?}");
+    }
+}
+
+#[test]
+fn what_several_reports_share_is_said_once() {
+    let other = Report { notes: vec!["another".into()], ..awkward() };
+    let reports = [awkward(), other, awkward()];
+    let text =
+        String::from_utf8(by_name("text").unwrap().render(&reports, &Look::default())).unwrap();
+    let place = |words: &str| {
+        let places: Vec<usize> = text.match_indices(words).map(|(place, _)| place).collect();
+        let [place] = places[..] else { panic!("{words} is at {places:?} in {text}") };
+        place
+    };
+    assert!(place("note: hours of") < place("note: another"));
+    assert!(place("note: another") < place("Period: "));
+    assert!(place("Period: ") < place("alder: 14 of 15 days"));
+    assert!(place("birch: ") < place("warning: job/cluster=alder"));
+    assert!(!text.contains("\n\n\n"));
+}
+
+#[test]
+fn only_text_has_bars() {
+    let bare = Report { charts: Vec::new(), ..charted() };
+    for format in FORMATS.iter().filter(|format| format.name() != "text") {
+        assert_eq!(plain(&charted(), format.name()), plain(&bare, format.name()));
+    }
 }
 
 /// Without the columns that cannot shrink, every width down to the narrowest names is kept.

@@ -6,7 +6,12 @@ pub(crate) const BOLD: &str = "\x1b[1m";
 /// Begins what a reader must not miss on a terminal.
 pub(crate) const WARNING: &str = "\x1b[33m";
 
-/// Ends either.
+/// Begins a bar on a terminal that is long, middling or short beside the longest.
+pub(crate) const LONG_BAR: &str = "\x1b[31m";
+pub(crate) const MIDDLING_BAR: &str = "\x1b[33m";
+pub(crate) const SHORT_BAR: &str = "\x1b[32m";
+
+/// Ends any of these.
 pub(crate) const RESET: &str = "\x1b[0m";
 
 /// The colours of a page by day and by night, as CSS variables.

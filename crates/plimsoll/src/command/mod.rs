@@ -1,5 +1,6 @@
 //! What the program does; a file a command.
 
+pub(crate) mod analyze;
 pub(crate) mod collect;
 pub(crate) mod demo;
 pub(crate) mod init;

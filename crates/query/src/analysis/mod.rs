@@ -56,8 +56,12 @@ macro_rules! usage_by {
 mod cluster_summary;
 mod collections;
 mod daily;
+mod efficiency;
+mod gpu_efficiency;
 mod rejects;
+mod rightsizing;
 mod states;
+mod time_limit;
 mod usage_by_account;
 mod usage_by_gpu_model;
 mod usage_by_group;
@@ -65,6 +69,7 @@ mod usage_by_node;
 mod usage_by_partition;
 mod usage_by_qos;
 mod usage_by_user;
+mod wait;
 mod wasters;
 
 use report::Unit;
@@ -89,7 +94,7 @@ pub struct Column {
 }
 
 /// Every analysis, in the order in which help and pages list them.
-pub static ANALYSES: [&Analysis; 13] = [
+pub static ANALYSES: [&Analysis; 18] = [
     &cluster_summary::ANALYSIS,
     &daily::ANALYSIS,
     &usage_by_user::ANALYSIS,
@@ -101,6 +106,11 @@ pub static ANALYSES: [&Analysis; 13] = [
     &usage_by_node::ANALYSIS,
     &wasters::ANALYSIS,
     &states::ANALYSIS,
+    &efficiency::ANALYSIS,
+    &gpu_efficiency::ANALYSIS,
+    &wait::ANALYSIS,
+    &time_limit::ANALYSIS,
+    &rightsizing::ANALYSIS,
     &collections::ANALYSIS,
     &rejects::ANALYSIS,
 ];
@@ -114,6 +124,10 @@ const USAGE_NOTES: &[&str] = &[
     RUNNING_JOBS,
     "Efficiency is over the attempts where use was measured; a dash means that none was.",
 ];
+
+/// Said by every analysis that gives a median or another percentile.
+const PERCENTILES: &str = "A median or another percentile is the smallest value, to the hundredth, \
+    that half or so many of them do not exceed (nearest rank).";
 
 #[cfg(test)]
 mod tests {

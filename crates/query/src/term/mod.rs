@@ -1,8 +1,10 @@
 //! The words that reports use, each defined once, as a view.
 
 mod collection_run;
+mod job_ended;
 mod job_outcome;
 mod job_run;
+mod job_wait;
 mod node_seen;
 mod reject_seen;
 mod usage;
@@ -24,9 +26,11 @@ pub struct Term {
 }
 
 /// Every term; one may use those before it.
-pub static TERMS: [&Term; 7] = [
+pub static TERMS: [&Term; 9] = [
     &job_run::TERM,
     &job_outcome::TERM,
+    &job_ended::TERM,
+    &job_wait::TERM,
     &usage::TERM,
     &usage_of_node::TERM,
     &node_seen::TERM,

@@ -73,6 +73,17 @@ async fn a_question_about_a_day_of_a_year_opens_two_files() {
     );
 }
 
+/// Every job of the year has its start and, but for one, its end; none waits.
+#[tokio::test]
+async fn what_ended_and_what_waited_is_found_without_the_history() {
+    let site = year().await;
+    for name in ["efficiency", "time-limit", "rightsizing", "wait"] {
+        let session = Session::open(&site.lake, &site.question, |_| true).await.unwrap();
+        session.collect(query::analysis(name).unwrap().sql).await.unwrap();
+        assert_eq!(session.files_opened(), 1, "{name}");
+    }
+}
+
 /// Ten users with half an hour of four CPUs, and zoe with a day of one.
 #[tokio::test]
 async fn skipping_files_does_not_change_the_answer() {

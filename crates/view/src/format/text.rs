@@ -4,7 +4,8 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, Row, TableComponent, Width};
 use report::{Report, Table, Value};
 
-use super::{Format, Look, one_below_the_other};
+use super::{Format, Look};
+use crate::chart::bar;
 use crate::ending::{Line, ending, nothing};
 use crate::theme;
 use crate::visible::visible;
@@ -29,11 +30,27 @@ impl Format for Text {
     }
 
     fn render(&self, reports: &[Report], look: &Look) -> Vec<u8> {
-        one_below_the_other(reports, |report| write(report, look))
+        let endings: Vec<Vec<Line>> = reports.iter().map(ending).collect();
+        let texts = reports
+            .iter()
+            .enumerate()
+            .map(|(index, report)| write(report, &said_once(&endings, index), look));
+        texts.collect::<Vec<_>>().join("\n").into_bytes()
     }
 }
 
-fn write(report: &Report, look: &Look) -> Vec<u8> {
+/// What of a report's ending is to be said where several belong together: the period and what was
+/// observed of it below the last of those that share it, a note below the first.
+fn said_once(endings: &[Vec<Line>], index: usize) -> Vec<&Line> {
+    let said_in = |endings: &[Vec<Line>], line: &Line| endings.iter().any(|one| one.contains(line));
+    let is_due = |line: &&Line| match line {
+        Line::Note(_) => !said_in(&endings[..index], line),
+        Line::Plain(_) | Line::Warning(_) => !said_in(&endings[index + 1..], line),
+    };
+    endings[index].iter().filter(is_due).collect()
+}
+
+fn write(report: &Report, ending: &[&Line], look: &Look) -> String {
     let table = &report.table;
     let mut text = String::new();
     text += &styled(&visible(&report.title), theme::BOLD, look);
@@ -50,16 +67,24 @@ fn write(report: &Report, look: &Look) -> Vec<u8> {
             text.push('\n');
         }
     }
-    text.push('\n');
-    for line in ending(report) {
+    for chart in &report.charts {
+        text.push('\n');
+        text += &styled(&bar::title(chart), theme::BOLD, look);
+        text.push('\n');
+        text += &bar::draw(chart, &report.period.zone, look);
+    }
+    if !ending.is_empty() {
+        text.push('\n');
+    }
+    for line in ending {
         text += &match line {
-            Line::Plain(words) => words,
+            Line::Plain(words) => words.clone(),
             Line::Warning(words) => styled(&format!("warning: {words}"), theme::WARNING, look),
             Line::Note(words) => format!("note: {words}"),
         };
         text.push('\n');
     }
-    text.into_bytes()
+    text
 }
 
 const RULE: char = '─';

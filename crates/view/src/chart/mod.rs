@@ -1,0 +1,3 @@
+//! Pictures of a report's numbers, a file a kind.
+
+pub(crate) mod bar;
