@@ -7,7 +7,7 @@ record! {
     pub struct Job in "job" key [job_id, submit_time, attempt] sort [user, submit_time] moment submit_time observed observed_time {
         job_id: String, "", "The job, as its scheduler names it; an array's task is `16_5`, its tasks that wait together `18_[]`, a part of a heterogeneous job `24+1`.";
         submit_time: Timestamp, "UTC", "When this attempt entered the queue.";
-        attempt: i64, "", "Tells rows with one submit time apart: 0, or for what a resize cut off the seconds that it ran; HTCondor counts its executions.";
+        attempt: i64, "", "Tells rows with one submit time apart: 0 in SLURM but for rare duplicates; HTCondor counts its executions.";
         observed_time: Timestamp, "UTC", "When the scheduler was asked; a running job is known until then.";
         source: String, "", "The command that printed it; `squeue` has those that wait and that `sacct` does not show yet.";
         array_job_id: Option<String>, "", "The array that it is a task of.";

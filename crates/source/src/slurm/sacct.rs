@@ -502,20 +502,17 @@ impl Measured {
     }
 }
 
-/// Numbers the rows of one job with one submit time, so that a row has the same number whichever
-/// of the others a window shows: what a resize cut off has the seconds that it ran, the rest 0.
+/// Numbers the rows of one job with one submit time. There is hardly ever a second: SLURM submits
+/// anew what is requeued, and what is left after a change of size, at that moment. A row keeps its
+/// number when it ends, or a change of size ends it, and takes the place of what was known before.
 fn number_attempts(jobs: &mut [Job]) {
     let mut seen = HashMap::with_capacity(jobs.len());
     let attempts: Vec<i64> = jobs
         .iter()
         .map(|job| {
-            let number = match job.state.as_str() {
-                "RESIZED" => job.elapsed_seconds.unwrap_or(0).max(1),
-                _ => 0,
-            };
-            let rows = seen.entry((job.job_id.as_str(), job.submit_time, number)).or_insert(0);
+            let rows = seen.entry((job.job_id.as_str(), job.submit_time)).or_insert(0);
             *rows += 1;
-            number + *rows - 1
+            *rows - 1
         })
         .collect();
     for (job, attempt) in jobs.iter_mut().zip(attempts) {

@@ -65,18 +65,26 @@ pub struct Waiting {
 }
 
 /// The row that takes the place of a waiting job's last one when a later, whole answer of squeue no
-/// longer has the job, and sacct, asked after that, has no later row of it either.
+/// longer has the job, and sacct, asked after that, has no later row of it either. `is_accounted`
+/// says whether sacct has a row of a job with this id and the same submit time.
 ///
 /// What starts or ends has such a row, so two things are left. A job that was cancelled before it
-/// was eligible is nowhere any more. And the tasks of an array that wait together, `18_[]`, are no
-/// more when the last of them has started: it takes over their record, under its own number. Their
-/// row then becomes `SPLIT`, which is final, holds nothing, and is no job to be counted: each
-/// task has a row of its own.
+/// was eligible is in no window of sacct, nor are the tasks of an array that waited for others of
+/// it (`%10`). And the tasks that wait together, `18_[]`, are no more when the last of them has
+/// started: it takes over their record, under its own number. Then each task has a row of its own,
+/// and this one becomes `SPLIT`, which is final, holds nothing, and is no job to be counted.
 ///
 /// Should sacct have been late, its next row takes the place of this one: it was observed later.
-pub fn left_the_queue(last: &Job, time: Timestamp) -> Job {
-    let was_eligible = last.eligible_time.is_some_and(|eligible| eligible <= time);
-    let (state, end_reason) = if last.job_id.ends_with("_[]") && was_eligible {
+pub fn left_the_queue(last: &Job, is_accounted: impl Fn(&str) -> bool, time: Timestamp) -> Job {
+    let is_split = match (&last.array_job_id, &last.array_task_id) {
+        (Some(array), Some(tasks)) if last.job_id.ends_with("_[]") => {
+            // Of a list that is not whole, all that is there has to be accounted for.
+            hostlist::all_numbers(tasks.as_bytes(), |task| is_accounted(&format!("{array}_{task}")))
+                .unwrap_or(true)
+        }
+        _ => false,
+    };
+    let (state, end_reason) = if is_split {
         ("SPLIT", "each task has a row of its own")
     } else {
         ("CANCELLED", "left the queue without an account")
@@ -501,22 +509,27 @@ mod tests {
         assert_eq!(maple.rejects[0].text, "CLUSTER: birch");
     }
 
+    /// Seen on 22.05: the tasks of `0-5%1` left one by one, and the last took over the record of
+    /// those that waited. Another array was cancelled after two, and sacct's windows show no more.
     #[test]
     fn what_leaves_the_queue_unaccounted_is_settled() {
         let later = Timestamp::from_second(TIME + 60).unwrap();
-        for (job_id, eligible, state) in [
-            ("7", "N/A", "CANCELLED"),
-            ("7", "20", "CANCELLED"),
-            ("18_[5-99%10]", "20", "SPLIT"),
+        for (job_id, accounted, state) in [
+            ("7", &[][..], "CANCELLED"),
+            ("18_5", &[], "CANCELLED"),
+            ("1_[5%1]", &["1_4", "1_5"], "SPLIT"),
+            ("1_[4-5%1]", &["1_4", "1_5"], "SPLIT"),
+            ("9_[2-5%1]", &["9_0", "9_1"], "CANCELLED"),
+            ("9_[2-5%1]", &["9_2", "9_3", "9_5"], "CANCELLED"),
             // Held until it was cancelled: no task ever left it.
-            ("18_[0-99%10]", "N/A", "CANCELLED"),
-            ("18_[0-99%10]", "4000000000", "CANCELLED"),
-            ("18_5", "20", "CANCELLED"),
+            ("2_[0-3]", &[], "CANCELLED"),
+            ("3_[1,3,...]", &["3_1", "3_3"], "SPLIT"),
+            ("3_[1,3,...]", &["3_1"], "CANCELLED"),
         ] {
-            let table = format!("{HEADER}{}", row(job_id, "PENDING", eligible, "x"));
+            let table = format!("{HEADER}{}", row(job_id, "PENDING", "N/A", "x"));
             let last = parsed(&table).records.remove(0).job.unwrap();
-            let settled = left_the_queue(&last, later);
-            assert_eq!(settled.state, state, "{job_id} {eligible}");
+            let settled = left_the_queue(&last, |id| accounted.contains(&id), later);
+            assert_eq!(settled.state, state, "{job_id} {accounted:?}");
             assert!(settled.is_complete);
             assert_eq!((settled.observed_time, settled.start_time), (later, None));
             let key = |job: &Job| (job.job_id.clone(), job.submit_time, job.attempt);

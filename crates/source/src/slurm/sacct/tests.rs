@@ -277,11 +277,38 @@ fn the_parts_of_a_resized_job_follow_one_another() {
     assert_eq!((after.start_time, after.elapsed_seconds), (before.end_time, Some(22)));
     assert_eq!(after.start_time, Some(after.submit_time));
     assert_eq!(after.cpu_hours_reserved, Some(22.0 / 3600.0));
-    assert_eq!((before.attempt, after.attempt), (2, 0));
+    assert_eq!((before.attempt, after.attempt), (0, 0));
     // Its steps were cut short, and what they used is lost.
     assert_eq!((before.total_cpu_seconds, before.max_rss_mb), (None, None));
     assert_eq!((after.total_cpu_seconds, after.cpu_efficiency), (None, None));
     assert_eq!(recorded("sacct-all-duplicates.psv", "92"), parts);
+}
+
+/// As 22.05 printed a job of three nodes that gave one back after 6 s, and another after 11.
+#[test]
+fn a_job_resized_twice_is_three_parts_and_none_is_counted_twice() {
+    let table = |last: &str| {
+        format!(
+            "{HEADER}\n10|10|RESIZING|506|506|512|6|cpu[01-03]||00:00:00|x\n\
+             10|10|RESIZING|512|506|517|11|cpu[01-02]||00:00:00|x\n{last}"
+        )
+    };
+    let parts = |table: String| {
+        let jobs = parsed(table).records.into_iter();
+        jobs.map(|job| {
+            (job.submit_time.as_second(), job.attempt, job.start_time, job.elapsed_seconds)
+        })
+        .collect::<Vec<_>>()
+    };
+    let cut_off = [(506, 0, Some(second(506)), Some(6)), (512, 0, Some(second(512)), Some(5))];
+    let running = parts(table("10|10|RUNNING|517|506|Unknown|15|cpu01||00:00:00|x\n"));
+    assert_eq!(running, [cut_off[0], cut_off[1], (517, 0, Some(second(517)), Some(4))]);
+    let ended = parts(table("10|10|COMPLETED|517|506|528|22|cpu01||00:00:00|x\n"));
+    assert_eq!(ended, [cut_off[0], cut_off[1], (517, 0, Some(second(517)), Some(11))]);
+    // Before the second change the second part ran, under the same key.
+    let before =
+        parts(format!("{HEADER}\n10|10|RUNNING|512|506|Unknown|9|cpu[01-02]||00:00:00|x\n"));
+    assert_eq!(before, [(512, 0, Some(second(512)), Some(3))]);
 }
 
 #[test]
