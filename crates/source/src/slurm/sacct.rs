@@ -429,7 +429,9 @@ impl Measured {
         };
         let memory_mb = tres::value(row.cell(columns.usage_of_all_tasks), b"mem")
             .and_then(|text| size::mebibytes(text, Bare::Bytes))
-            .or_else(|| rss_mb.map(|rss_mb| rss_mb * tasks.unwrap_or(1).max(1) as f64));
+            .or_else(|| rss_mb.map(|rss_mb| rss_mb * tasks.unwrap_or(1).max(1) as f64))
+            // Nothing runs in no memory: it was over before it was looked at.
+            .filter(|memory_mb| *memory_mb > 0.0);
 
         self.any_step |= cpu_seconds > 0.0 || memory_mb.is_some() || !usage.is_empty();
         self.any_step_cut_off |= row.cell(columns.state).starts_with(b"RESIZING");
@@ -494,7 +496,8 @@ impl Measured {
                 .gpu_percent
                 .zip(job.alloc_gpus.filter(|gpus| *gpus > 0))
                 .map(|(percent, gpus)| (percent / gpus as f64).min(100.0));
-            job.gpu_memory_max_mb = self.gpu_memory_mb;
+            // Where GPUs are measured, jobs without any have a use of 0.
+            job.gpu_memory_max_mb = self.gpu_memory_mb.filter(|_| job.alloc_gpus != Some(0));
             if job.gpu_utilization.is_some() { "gres/gpuutil" } else { "gres/gpumem" }
         };
         let is_measured = job.gpu_utilization.is_some() || job.gpu_memory_max_mb.is_some();

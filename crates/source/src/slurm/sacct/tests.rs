@@ -505,6 +505,7 @@ fn memory_is_that_of_the_largest_step_over_all_its_tasks() {
     assert_eq!(peak(&[("interactive", "1", "30", "30"), ("extern", "1", "2", "2")]), Some(30.0));
     // A step too short to be sampled has no memory, and is not `extern`'s.
     assert_eq!(peak(&[("batch", "1", "", ""), ("extern", "1", "2", "2")]), None);
+    assert_eq!(peak(&[("batch", "1", "0", "0"), ("extern", "1", "2", "2")]), None);
     assert_eq!(peak(&[]), None);
 }
 
@@ -662,15 +663,18 @@ fn the_gpu_use_of_a_step_is_that_of_all_its_tasks() {
                  2|COMPLETED|10|20|30|10|cpu=1,gres/gpu=1||||x\n\
                  2.0|COMPLETED|20|20|30|10||1||gres/gpuutil=103|x\n\
                  3|RUNNING|10|20|Unknown|10|cpu=1,gres/gpu=1||||x\n\
-                 3.0|COMPLETED|20|20|30|10||1||gres/gpuutil=99|x\n";
+                 3.0|COMPLETED|20|20|30|10||1||gres/gpuutil=99|x\n\
+                 4|COMPLETED|10|20|30|10|cpu=1||||x\n\
+                 4.0|COMPLETED|20|20|30|10||1||gres/gpumem=0,gres/gpuutil=0|x\n";
     let parsed = parsed(table);
     assert_eq!(parsed.rejects, []);
     let found = parsed.records.iter().map(|job| (job.gpu_utilization, job.gpu_memory_max_mb));
     // 240 % over 4 GPUs.
     assert_eq!(
         found.collect::<Vec<_>>(),
-        [(Some(60.0), Some(3.0)), (Some(100.0), None), (None, None)]
+        [(Some(60.0), Some(3.0)), (Some(100.0), None), (None, None), (None, None)]
     );
+    assert_eq!(parsed.records[3].gpu_usage_source, None);
 }
 
 /// `{"nodes": {"n1": {"gpu_utilization": {"0": 80, "1": 20}}}}`, zipped.
