@@ -5,11 +5,11 @@ use jiff::Timestamp;
 record! {
     "One attempt of a job: a requeue, a preemption or an eviction ends one and begins another."
     pub struct Job in "job" key [job_id, submit_time, attempt] sort [user, submit_time] moment submit_time observed observed_time {
-        job_id: String, "", "The job, as its scheduler names it; an array's task is `16_5`, a part of a heterogeneous job `24+1`.";
+        job_id: String, "", "The job, as its scheduler names it; an array's task is `16_5`, its tasks that wait together `18_[]`, a part of a heterogeneous job `24+1`.";
         submit_time: Timestamp, "UTC", "When this attempt entered the queue.";
-        attempt: i64, "", "Tells rows with one submit time apart: 0, or for what a resize cut off the seconds that it ran; HTCondor counts its executions.";
+        attempt: i64, "", "Tells rows with one submit time apart: 0 in SLURM but for rare duplicates; HTCondor counts its executions.";
         observed_time: Timestamp, "UTC", "When the scheduler was asked; a running job is known until then.";
-        source: String, "", "The command that printed it.";
+        source: String, "", "The command that printed it; `squeue` has those that wait and that `sacct` does not show yet.";
         array_job_id: Option<String>, "", "The array that it is a task of.";
         array_task_id: Option<String>, "", "Its number in the array; a range while tasks wait together.";
         het_job_id: Option<String>, "", "The heterogeneous job that it is a part of.";
@@ -28,7 +28,7 @@ record! {
         reason: Option<String>, "", "Why it last waited.";
         end_reason: Option<String>, "", "Who or what ended it, where the scheduler says.";
         eligible_time: Option<Timestamp>, "UTC", "When it could first have started.";
-        start_time: Option<Timestamp>, "UTC", "When it started; unknown while it waits.";
+        start_time: Option<Timestamp>, "UTC", "When it started, or when a change of size began this part of it; unknown while it waits.";
         end_time: Option<Timestamp>, "UTC", "When it ended; unknown while it runs.";
         time_limit_seconds: Option<i64>, "s", "The time that it may take; unknown where there is no limit.";
         elapsed_seconds: Option<i64>, "s", "The time that it ran, suspension left out.";
@@ -45,8 +45,8 @@ record! {
         req_cpus: Option<i64>, "", "CPUs asked for.";
         req_mem_mb: Option<f64>, "MiB", "Memory asked for, over all machines.";
         req_gpus: Option<i64>, "", "GPUs asked for.";
-        max_rss_mb: Option<f64>, "MiB", "The largest resident memory of any of its steps; sampled, so at least this.";
-        total_cpu_seconds: Option<f64>, "s", "CPU time that it used; unknown where it was not measured.";
+        max_rss_mb: Option<f64>, "MiB", "The most resident memory that it held over all machines, as `req_mem_mb` is over all: of its largest step, the sum over tasks of the most that each had. Sampled; unknown while it runs.";
+        total_cpu_seconds: Option<f64>, "s", "CPU time that it used, over all its steps; unknown while it runs and where it was not measured.";
         cpu_efficiency: Option<f64>, "%", "CPU time used of CPU time held, at most 100.";
         memory_efficiency: Option<f64>, "%", "Largest memory used of memory asked for, at most 100.";
         cpu_hours_wasted: Option<f64>, "h", "CPU time held and not used.";
@@ -54,9 +54,9 @@ record! {
         cpu_hours_reserved: Option<f64>, "h", "CPUs times the time it ran.";
         memory_gb_hours_reserved: Option<f64>, "GiB h", "Memory asked for times the time it ran.";
         gpu_hours_reserved: Option<f64>, "h", "GPUs times the time it ran.";
-        gpu_utilization: Option<f64>, "%", "Measured use of its GPUs, on average over them.";
-        gpu_memory_max_mb: Option<f64>, "MiB", "Largest measured GPU memory.";
-        gpu_usage_source: Option<String>, "", "Where the measured GPU use comes from.";
+        gpu_utilization: Option<f64>, "%", "Measured use of its GPUs, on average over them; `gpu_usage_source` says of what: `JS1` and `GPUsAverageUsage` are means over time, `gres/gpuutil` is the largest sample.";
+        gpu_memory_max_mb: Option<f64>, "MiB", "Largest measured GPU memory; in SLURM over all of its GPUs.";
+        gpu_usage_source: Option<String>, "", "Where the measured GPU use comes from: `JS1`, `gres/gpuutil`, `gres/gpumem` or `GPUsAverageUsage`.";
         energy_joules: Option<f64>, "J", "Energy that the scheduler accounted to it.";
     }
 }

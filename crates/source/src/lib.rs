@@ -9,3 +9,9 @@ pub mod slurm;
 
 pub use machine::{Command, Failure, Live, Machine};
 pub use parsed::{Parsed, Parser, Rejected, parse};
+
+/// Reads a text in every notation, and panics where one of their laws is broken.
+#[cfg(feature = "fuzzing")]
+pub fn check_notations(text: &[u8]) {
+    notation::laws::check(text);
+}

@@ -46,18 +46,43 @@ pub struct Live {
     pub prefix: Vec<String>,
 }
 
-/// What every scheduler's command is told: times in UTC, as seconds since the epoch, and no
-/// site's own formats.
-const ENVIRONMENT: [(&str, &str); 3] =
-    [("TZ", "UTC"), ("SLURM_TIME_FORMAT", "%s"), ("LC_ALL", "C.UTF-8")];
+/// What every scheduler's command is told: times in UTC, as seconds since the epoch, no site's own
+/// formats, and the waiting tasks of an array in up to 4 KiB, where SLURM would end in `...` after
+/// 64 bytes.
+const ENVIRONMENT: [(&str, &str); 4] = [
+    ("TZ", "UTC"),
+    ("SLURM_TIME_FORMAT", "%s"),
+    ("SLURM_BITSTR_LEN", "4096"),
+    ("LC_ALL", "C.UTF-8"),
+];
 
-/// Variables with which a user changes what SLURM's commands print.
-const REMOVED: [&str; 7] = [
+/// Variables with which a user changes what SLURM's commands print, and of whom.
+const REMOVED: [&str; 27] = [
     "SACCT_FORMAT",
     "SACCT_FEDERATION",
     "SACCT_LOCAL",
+    "SCONTROL_FEDERATION",
+    "SCONTROL_FUTURE",
+    "SCONTROL_LOCAL",
+    "SCONTROL_SIB",
+    "SCONTROL_SIBLING",
+    "SQUEUE_ACCOUNT",
+    "SQUEUE_ALL",
+    "SQUEUE_ARRAY",
+    "SQUEUE_ARRAY_UNIQUE",
+    "SQUEUE_FEDERATION",
     "SQUEUE_FORMAT",
     "SQUEUE_FORMAT2",
+    "SQUEUE_LICENSES",
+    "SQUEUE_NAMES",
+    "SQUEUE_PARTITION",
+    "SQUEUE_PRIORITY",
+    "SQUEUE_QOS",
+    "SQUEUE_SIB",
+    "SQUEUE_SIBLING",
+    "SQUEUE_SORT",
+    "SQUEUE_STATES",
+    "SQUEUE_USERS",
     "SINFO_FORMAT",
     "SLURM_CLUSTERS",
 ];

@@ -303,7 +303,7 @@ impl<'a> Value<'a> {
 /// The same GPU is `GPU-5d6e65db` in AssignedGPUs and `GPUs_GPU_5d6e65db` where an attribute's
 /// name is made of it, which can hold no hyphen.
 pub(crate) fn gpu_id(spelling: &str) -> Option<String> {
-    let name = spelling.trim().trim_matches('"');
+    let name = spelling.trim_matches(|letter: char| letter.is_whitespace() || letter == '"');
     let name = strip_prefix_of_any_case(name, "GPUs_").unwrap_or(name);
     if name.is_empty() {
         return None;

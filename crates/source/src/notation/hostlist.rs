@@ -40,29 +40,52 @@ pub(crate) fn count(list: &[u8]) -> Option<i64> {
 /// tasks at a time `0-99%10`.
 ///
 /// A long list is printed short, ending in `...`: how many that is is not known.
-pub(crate) fn count_numbers(ranges: &[u8]) -> Option<i64> {
-    let ranges = match memchr::memchr(b'%', ranges) {
-        Some(limit) => &ranges[..limit],
-        None => ranges,
+pub(crate) fn count_numbers(list: &[u8]) -> Option<i64> {
+    ranges(list).try_fold(0_i64, |total, range| {
+        let Range { first, last, step } = range?;
+        total.checked_add(((last - first) / step).checked_add(1)?)
+    })
+}
+
+/// Whether something holds of every number in a list of ranges; not known where the list is not
+/// whole and what there is of it does not say no.
+pub(crate) fn all_numbers(list: &[u8], holds: impl Fn(i64) -> bool) -> Option<bool> {
+    for range in ranges(list) {
+        let Range { first, last, step } = range?;
+        let mut number = Some(first);
+        while let Some(here) = number.filter(|here| *here <= last) {
+            if !holds(here) {
+                return Some(false);
+            }
+            number = here.checked_add(step);
+        }
+    }
+    Some(true)
+}
+
+/// From a first number up to a last one, neither negative, the step above 0.
+struct Range {
+    first: i64,
+    last: i64,
+    step: i64,
+}
+
+fn ranges(list: &[u8]) -> impl Iterator<Item = Option<Range>> {
+    let list = match memchr::memchr(b'%', list) {
+        Some(limit) => &list[..limit],
+        None => list,
     };
-    let mut total = 0_i64;
-    for range in ranges.split(|&byte| byte == b',') {
+    list.split(|&byte| byte == b',').map(|range| {
         let (range, step) = match memchr::memchr(b':', range) {
             Some(colon) => (&range[..colon], number(&range[colon + 1..])?),
             None => (range, 1),
         };
-        let numbers = match memchr::memchr(b'-', range) {
-            Some(hyphen) => {
-                let first = number(&range[..hyphen])?;
-                let last = number(&range[hyphen + 1..])?;
-                let further = last.checked_sub(first).filter(|&further| further >= 0)?;
-                further.checked_div(step)?.checked_add(1)?
-            }
-            None => number(range).map(|_| 1)?,
+        let (first, last) = match memchr::memchr(b'-', range) {
+            Some(hyphen) => (number(&range[..hyphen])?, number(&range[hyphen + 1..])?),
+            None => (number(range)?, number(range)?),
         };
-        total = total.checked_add(numbers)?;
-    }
-    Some(total)
+        (first <= last && step > 0).then_some(Range { first, last, step })
+    })
 }
 
 fn number(digits: &[u8]) -> Option<i64> {
@@ -72,7 +95,7 @@ fn number(digits: &[u8]) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{count, count_numbers};
+    use super::{all_numbers, count, count_numbers};
 
     #[test]
     fn hosts_are_counted_without_writing_them_out() {
@@ -122,6 +145,25 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(count_numbers(ranges.as_bytes()), expected, "{ranges}");
+        }
+    }
+
+    #[test]
+    fn every_task_of_an_array_is_looked_at() {
+        for (ranges, expected) in [
+            ("2-5%1", Some(true)),
+            ("2,4-5", Some(true)),
+            ("1-5", Some(false)),
+            ("2-6", Some(false)),
+            ("1-5:2", Some(false)),
+            ("3-5:2,2", Some(true)),
+            ("2,3,...", None),
+            ("1,3,...", Some(false)),
+            ("5-9223372036854775807:9223372036854775807", Some(true)),
+            ("", None),
+        ] {
+            let found = all_numbers(ranges.as_bytes(), |number| (2..=5).contains(&number));
+            assert_eq!(found, expected, "{ranges}");
         }
     }
 }

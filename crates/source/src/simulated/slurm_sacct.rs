@@ -12,7 +12,10 @@ use super::text::{Output, cpu_time, duration, number, push};
 use super::{Moment, NEVER, SLURM_CLUSTER, moment};
 use crate::machine::{Command, Failure};
 
-const OPTIONS: [Known; 9] = [
+const OPTIONS: [Known; 12] = [
+    flag(&["--helpformat", "-e"]),
+    flag(&["--local"]),
+    value(&["--clusters", "-M"]),
     flag(&["--allusers", "-a"]),
     flag(&["--duplicates", "-D"]),
     flag(&["--noconvert"]),
@@ -31,6 +34,10 @@ pub(super) fn sacct(
     sink: &mut dyn FnMut(&[u8]),
 ) -> Result<(), Failure> {
     let arguments = Arguments::of(command, &OPTIONS)?;
+    if arguments.has("--helpformat") {
+        sink(fields().as_bytes());
+        return Ok(());
+    }
     if !arguments.has("--parsable2") || !arguments.has("--noconvert") {
         return Err(arguments.failure(
             "sacct: error: this simulated site prints only with --parsable2 and --noconvert",
@@ -46,6 +53,11 @@ pub(super) fn sacct(
         let names: Vec<&[u8]> = columns.iter().map(|column| column.name().as_bytes()).collect();
         output.text.extend_from_slice(&names.join(delimiter));
         output.text.push(b'\n');
+    }
+    // One that slurmdbd does not know has no jobs, which is no mistake.
+    if arguments.get("--clusters").is_some_and(|name| name != SLURM_CLUSTER) {
+        output.finish();
+        return Ok(());
     }
     let asked = Asked { now, from, until, with_duplicates: arguments.has("--duplicates") };
     for rows in asked.rows(cluster) {
@@ -238,11 +250,8 @@ impl Row<'_> {
                 let placements = self.cluster.placements(attempt);
                 self.cluster.node_list(&placements[..usize::from(nodes)], out);
             }
-            Column::NTasks => match self.kind {
-                RowKind::Job => {}
-                RowKind::Batch => number(out, 1_u32),
-                RowKind::External | RowKind::Step => number(out, attempt.need.nodes),
-            },
+            Column::NTasks if is_job => {}
+            Column::NTasks => number(out, self.tasks()),
             Column::MaxRss => {
                 if let Some(pages) = self.resident_pages() {
                     number(out, u64::from(pages) * 4096);
@@ -251,7 +260,8 @@ impl Row<'_> {
             Column::TotalCpu => {
                 cpu_time(out, self.measured.map_or(0, |measured| measured.cpu_milliseconds));
             }
-            Column::TresUsageInMax => self.tres_usage(out),
+            Column::TresUsageInMax => self.tres_usage(1, out),
+            Column::TresUsageInTot => self.tres_usage(self.tasks(), out),
             Column::ConsumedEnergyRaw => {
                 let is_open = matches!(self.rows.state, State::Running | State::Preempted);
                 if !(is_job && is_open) {
@@ -267,7 +277,7 @@ impl Row<'_> {
                     RowKind::Step => "app",
                 },
             ),
-            // Blank on the rows of steps, and the reservation everywhere.
+            // Blank on the rows of steps, and the last two everywhere.
             Column::User
             | Column::Uid
             | Column::Group
@@ -277,7 +287,8 @@ impl Row<'_> {
             | Column::Reason
             | Column::ReqMem
             | Column::ReqTres
-            | Column::Reservation => {}
+            | Column::Reservation
+            | Column::AdminComment => {}
         }
     }
 
@@ -376,14 +387,20 @@ impl Row<'_> {
         }
     }
 
-    fn tres_usage(&self, out: &mut Vec<u8>) {
+    /// A script is one task; of the others there is one a node.
+    fn tasks(&self) -> u64 {
+        if self.kind == RowKind::Batch { 1 } else { u64::from(self.rows.attempt.need.nodes) }
+    }
+
+    /// What so many of the step's tasks used, which are all alike.
+    fn tres_usage(&self, tasks: u64, out: &mut Vec<u8>) {
         let (Some(pages), Some(measured)) = (self.resident_pages(), self.measured) else { return };
         let attempt = self.rows.attempt;
+        let pages = u64::from(pages);
         push(out, "cpu=");
-        let tasks = if self.kind == RowKind::Batch { 1 } else { u64::from(attempt.need.nodes) };
-        duration(out, measured.cpu_milliseconds / 1000 / tasks);
+        duration(out, measured.cpu_milliseconds * tasks / self.tasks() / 1000);
         push(out, ",energy=0,fs/disk=");
-        number(out, pages * 3 + 6976);
+        number(out, (pages * 3 + 6976) * tasks);
         let is_work = match self.kind {
             RowKind::Batch => !attempt.has_step,
             RowKind::Step => true,
@@ -392,14 +409,14 @@ impl Row<'_> {
         if attempt.need.gpus > 0 && is_work {
             // Both are sums over the GPUs of the task.
             push(out, ",gres/gpumem=");
-            number(out, attempt.gpu_memory_mb() << 20);
+            number(out, (attempt.gpu_memory_mb() << 20) * tasks);
             push(out, ",gres/gpuutil=");
-            number(out, attempt.gpu_percent());
+            number(out, attempt.gpu_percent() * tasks);
         }
         push(out, ",mem=");
-        number(out, u64::from(pages) * 4096);
+        number(out, pages * 4096 * tasks);
         push(out, ",pages=0,vmem=");
-        number(out, u64::from(pages) * 4096 + (200 << 20));
+        number(out, (pages * 4096 + (200 << 20)) * tasks);
     }
 }
 
@@ -474,6 +491,18 @@ fn time(arguments: &Arguments, option: &str) -> Result<Option<Moment>, Failure> 
     }
 }
 
+/// The names of the columns, four a line.
+fn fields() -> String {
+    let mut text = String::new();
+    for columns in Column::ALL.chunks(4) {
+        let names: Vec<String> =
+            columns.iter().map(|column| format!("{:19}", column.name())).collect();
+        text.push_str(&names.join(" "));
+        text.push('\n');
+    }
+    text
+}
+
 fn columns(arguments: &Arguments) -> Result<Vec<Column>, Failure> {
     let asked =
         arguments.get("--format").unwrap_or("JobID,JobName,Partition,Account,State,ExitCode");
@@ -542,8 +571,10 @@ columns! {
     MaxRss "MaxRSS"
     TotalCpu "TotalCPU"
     TresUsageInMax "TRESUsageInMax"
+    TresUsageInTot "TRESUsageInTot"
     ConsumedEnergyRaw "ConsumedEnergyRaw"
     Reason "Reason"
     Reservation "Reservation"
+    AdminComment "AdminComment"
     JobName "JobName"
 }

@@ -2,16 +2,20 @@
 
 use std::io::Write;
 
-use super::arguments::{Arguments, Known, flag};
+use super::arguments::{Arguments, Known, flag, value};
 use super::slurm_attempt::State;
 use super::slurm_cluster::SlurmCluster;
 use super::slurm_nodes::{Node, Outage, OutageKind};
 use super::slurm_workload::Pool;
 use super::text::{Output, memory};
-use super::{DAY, Moment};
+use super::{DAY, Moment, SLURM_CLUSTER};
 use crate::machine::{Command, Failure};
 
-const OPTIONS: [Known; 2] = [flag(&["--details", "-d"]), flag(&["--oneliner", "-o"])];
+const OPTIONS: [Known; 3] = [
+    flag(&["--details", "-d"]),
+    flag(&["--oneliner", "-o"]),
+    value(&["--clusters", "--cluster", "-M"]),
+];
 
 pub(super) fn scontrol(
     cluster: &SlurmCluster,
@@ -33,6 +37,9 @@ pub(super) fn scontrol(
         return Err(
             arguments.failure("scontrol: error: this simulated site prints only with --oneliner")
         );
+    }
+    if let Some(name) = arguments.get("--clusters").filter(|name| *name != SLURM_CLUSTER) {
+        return Err(arguments.failure(format!("scontrol: error: no cluster '{name}' is known")));
     }
     let held = held(cluster, now);
     let mut output = Output::new(sink);

@@ -8,12 +8,18 @@ use super::text::{Output, memory, number, push, time_limit};
 use super::{Moment, SLURM_CLUSTER};
 use crate::machine::{Command, Failure};
 
-const OPTIONS: [Known; 4] = [
+const OPTIONS: [Known; 6] = [
     flag(&["--all", "-a"]),
+    flag(&["--local"]),
+    value(&["--clusters", "-M"]),
     flag(&["--noheader", "-h"]),
     value(&["--states", "-t"]),
     value(&["--Format", "-O"]),
 ];
+
+/// Nothing here waits in another state than the first.
+const KNOWN_STATES: [&str; 6] =
+    ["PENDING", "PD", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"];
 
 pub(super) fn squeue(
     cluster: &SlurmCluster,
@@ -23,15 +29,25 @@ pub(super) fn squeue(
 ) -> Result<(), Failure> {
     let arguments = Arguments::of(command, &OPTIONS)?;
     let states = arguments.get("--states").unwrap_or_default();
-    if !["PENDING", "PD"].iter().any(|name| name.eq_ignore_ascii_case(states)) {
+    let is_known = |state: &str| KNOWN_STATES.iter().any(|name| name.eq_ignore_ascii_case(state));
+    if !states.split(',').all(is_known) {
         return Err(arguments.failure(format!(
             "squeue: error: Invalid job state specified: {states}\n\
-             squeue: error: Valid job states here: PENDING"
+             squeue: error: Valid job states here: {}",
+            KNOWN_STATES.join(",")
         )));
     }
     let columns = columns(&arguments)?;
 
     let mut output = Output::new(sink);
+    if let Some(name) = arguments.get("--clusters") {
+        if name != SLURM_CLUSTER {
+            return Err(arguments.failure(format!("squeue: error: no cluster '{name}' is known")));
+        }
+        push(&mut output.text, "CLUSTER: ");
+        push(&mut output.text, name);
+        output.text.push(b'\n');
+    }
     if !arguments.has("--noheader") {
         for (_, heading, suffix) in &columns {
             push(&mut output.text, heading);

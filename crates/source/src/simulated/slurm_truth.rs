@@ -59,7 +59,7 @@ fn attempt(first: &Attempt, last: &Attempt) -> TrueAttempt {
         gpus: i64::from(first.gpus()),
         total_cpu_seconds: usage.map(|usage| usage.cpu_milliseconds() as f64 / 1000.0),
         max_rss_mb: usage
-            .and_then(|usage| usage.max_resident_pages())
+            .and_then(|usage| usage.max_resident_pages(first.need.nodes))
             .map(|pages| f64::from(pages) / 256.0),
         gpu_use_ratio: (first.need.gpus > 0).then_some(f64::from(first.plan.gpu_use)),
     }

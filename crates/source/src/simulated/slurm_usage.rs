@@ -60,8 +60,16 @@ impl Usage {
         self.steps().map(|step| step.cpu_milliseconds).sum()
     }
 
-    pub(super) fn max_resident_pages(&self) -> Option<u32> {
-        self.steps().filter_map(|step| step.resident_pages).max()
+    /// The most that the job held at once over so many nodes: a script is on one of them, the
+    /// tasks of a step on all. What only holds the allocation is not the job's.
+    pub(super) fn max_resident_pages(&self, nodes: u16) -> Option<u32> {
+        let on_all = |step: Measured| step.resident_pages.map(|pages| pages * u32::from(nodes));
+        match (self.batch, self.step) {
+            (None, None) => on_all(self.external),
+            (batch, step) => {
+                batch.and_then(|batch| batch.resident_pages).max(step.and_then(on_all))
+            }
+        }
     }
 
     fn steps(&self) -> impl Iterator<Item = Measured> {

@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
+use record::Job;
 use serde_json::Value;
 
 use super::*;
+use crate::parsed::{Parser, parse};
+use crate::slurm::{self, Offered, Sacct, Squeue};
 
 const START: &str = "2026-11-10T00:00:00Z";
 const END: &str = "2026-11-13T09:30:00Z";
@@ -578,4 +581,90 @@ fn a_long_answer_comes_in_pieces() {
     machine.run(&command, &mut |piece| pieces.push(piece.len())).unwrap();
     assert!(pieces.len() > 3);
     assert!(pieces.iter().all(|&length| length < 256 * 1024));
+}
+
+/// What a command of ours is answered, read by its parser.
+fn asked<T>(now: &str, command: &Command, parser: impl Parser<T>) -> Vec<T> {
+    let arguments: Vec<&str> = command.arguments.iter().map(String::as_str).collect();
+    let text = run(&site(), time(now), command.program, &arguments).unwrap();
+    let parsed = parse(parser, text.as_bytes());
+    assert_eq!(parsed.rejects, []);
+    parsed.records
+}
+
+fn jobs(now: &str) -> Vec<Job> {
+    let text = run(&site(), time(now), "sacct", &["--helpformat"]).unwrap();
+    let offered = Offered::read(text.as_bytes()).unwrap();
+    let (from, until) = (time("2026-11-10T00:00:00Z"), time("2026-11-16T00:00:00Z"));
+    let command = slurm::sacct(from, until, &offered, Some(SLURM_CLUSTER));
+    let parser = Sacct::new("site", time(now)).of_cluster_in_slurmdbd(SLURM_CLUSTER);
+    asked(now, &command, parser)
+}
+
+/// The id under which a job is kept: of tasks that wait together not which they are.
+fn kept_id(job_id: &str) -> String {
+    job_id.split_once("_[").map_or(job_id.to_owned(), |(array, _)| format!("{array}_[]"))
+}
+
+#[test]
+fn what_sacct_is_asked_and_how_it_is_read_gives_the_truth() {
+    let site = site();
+    let mut truth: BTreeMap<(String, Timestamp), &TrueAttempt> = BTreeMap::new();
+    for attempt in site.truth().attempts.iter().filter(|attempt| attempt.cluster == SLURM_CLUSTER) {
+        truth.insert((kept_id(&attempt.job_id), attempt.submit), attempt);
+    }
+    let jobs = jobs(END);
+    assert!(jobs.len() > 1000);
+    let mut with_memory_of_several_nodes = 0;
+    for job in &jobs {
+        let attempt = truth[&(job.job_id.clone(), job.submit_time)];
+        assert_eq!((job.state.as_str(), job.attempt), (attempt.state, 0), "{}", job.job_id);
+        assert_eq!((job.start_time, job.end_time), (attempt.start, attempt.end), "{}", job.job_id);
+        assert_eq!(job.max_rss_mb, attempt.max_rss_mb, "{}", job.job_id);
+        assert_eq!(job.req_mem_mb, Some(attempt.memory_mb as f64), "{}", job.job_id);
+        if let (Some(percent), Some(ratio)) = (job.gpu_utilization, attempt.gpu_use_ratio) {
+            // It is printed in whole percents of all the GPUs of a node.
+            assert!((percent / 100.0 - ratio).abs() < 0.01, "{}", job.job_id);
+        }
+        let over_nodes = job.alloc_nodes > Some(1) && job.max_rss_mb.is_some();
+        with_memory_of_several_nodes += usize::from(over_nodes);
+    }
+    assert!(with_memory_of_several_nodes > 0);
+}
+
+/// What squeue shows to wait is in sacct too, under the same key, once it is eligible.
+#[test]
+fn squeue_has_the_jobs_that_sacct_does_not_show_yet() {
+    let mut without_account = 0;
+    for now in ["2026-11-11T10:00:00Z", "2026-11-12T15:30:00Z", "2026-11-13T03:00:00Z", END] {
+        let parser = Squeue::new("site", time(now), SignedDuration::from_mins(30));
+        let waiting = asked(
+            now,
+            &slurm::squeue(Some(SLURM_CLUSTER)),
+            parser.of_cluster_in_slurmdbd(SLURM_CLUSTER),
+        );
+        let jobs = jobs(now);
+        let key = |job: &Job| (job.job_id.clone(), job.submit_time, job.attempt);
+        let accounted: BTreeMap<_, &Job> = jobs.iter().map(|job| (key(job), job)).collect();
+        assert_eq!(accounted.len(), jobs.len(), "a key is one job's");
+        let queued: BTreeMap<_, Job> =
+            waiting.into_iter().map(|row| row.job.unwrap()).map(|job| (key(&job), job)).collect();
+        for (key, job) in &queued {
+            match accounted.get(key) {
+                Some(same) => {
+                    assert_eq!(same.state, "PENDING");
+                    assert_eq!(same.array_task_id, job.array_task_id);
+                    assert_eq!((&same.user, &same.job_name), (&job.user, &job.job_name));
+                    assert_eq!((same.req_cpus, same.req_mem_mb), (job.req_cpus, job.req_mem_mb));
+                }
+                None => {
+                    assert!(job.eligible_time.is_none_or(|eligible| eligible > time(now)));
+                    without_account += 1;
+                }
+            }
+        }
+        let pending = jobs.iter().filter(|job| job.state == "PENDING");
+        assert!(pending.map(key).all(|key| queued.contains_key(&key)));
+    }
+    assert!(without_account > 0);
 }

@@ -1,7 +1,11 @@
 //! What SLURM's commands print. A file a command: how it is asked, how its answer is read.
 
+mod jobstats;
+#[cfg(test)]
+mod recordings;
 mod rows;
 mod sacct;
+mod sacct_fields;
 mod scontrol;
 mod squeue;
 
@@ -10,8 +14,9 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 pub use sacct::{Sacct, sacct};
+pub use sacct_fields::{Lacking, Offered, sacct_fields};
 pub use scontrol::{ScontrolNode, scontrol_show_node};
-pub use squeue::{Squeue, squeue};
+pub use squeue::{Squeue, Waiting, left_the_queue, squeue};
 
 use rows::{Column, Row};
 
@@ -32,6 +37,57 @@ const NO_VALUE: [&[u8]; 11] = [
     b"UNLIMITED",
     b"Partition_Limit",
 ];
+
+/// Asks a cluster by its name in slurmdbd, where one slurmdbd serves several.
+fn cluster_option(cluster_in_slurmdbd: Option<&str>) -> Option<String> {
+    cluster_in_slurmdbd.map(|name| format!("--clusters={name}"))
+}
+
+/// A job's id and what it says: `12`, a task of an array `16_5`, a part of a heterogeneous job
+/// `24+1`, the tasks of an array that wait together `18_[5-99%10]`.
+///
+/// That last one changes whenever a task leaves, and would be another job each time. It is
+/// called `18_[]` here, and its tasks stand beside it.
+#[derive(Debug, PartialEq)]
+struct JobId {
+    job_id: String,
+    array_job_id: Option<String>,
+    array_task_id: Option<String>,
+    het_job_id: Option<String>,
+    het_offset: Option<i64>,
+}
+
+impl JobId {
+    fn read(cell: &[u8]) -> Result<JobId, String> {
+        let id = std::str::from_utf8(cell).map_err(|error| error.to_string())?;
+        let (array, task) = sides(id, '_');
+        let (het_job, offset) = sides(id, '+');
+        let waiting_together = array.zip(task).and_then(|(array, tasks)| {
+            Some((array, tasks.strip_prefix('[')?.trim_end_matches(']')))
+        });
+        Ok(JobId {
+            job_id: match waiting_together {
+                Some((array, _)) => format!("{array}_[]"),
+                None => id.to_owned(),
+            },
+            array_job_id: array.map(str::to_owned),
+            array_task_id: match waiting_together {
+                Some((_, tasks)) => Some(tasks.to_owned()),
+                None => task.map(str::to_owned),
+            },
+            het_job_id: het_job.map(str::to_owned),
+            het_offset: offset.and_then(|offset| count(offset.as_bytes())),
+        })
+    }
+}
+
+/// What stands on either side of a mark.
+fn sides(id: &str, mark: char) -> (Option<&str>, Option<&str>) {
+    match id.split_once(mark) {
+        Some((left, right)) => (Some(left), Some(right)),
+        None => (None, None),
+    }
+}
 
 /// Reads a cell that holds a value of some notation, or none.
 fn value<T>(

@@ -3,15 +3,16 @@
 //!
 //! A name may hold a newline and even the delimiter, so a line is not always a row:
 //!
-//! * Where the last column takes the rest (`JobName`, asked for last), a line is the beginning
-//!   of a row if it has all delimiters and an id in the id's place. Any other line goes on with
-//!   the name of the row before it; but one that is short and has an id in its place is a row
-//!   that was cut, and set aside.
-//! * Otherwise a row goes on over lines until it has all cells. A line that is a whole row by
-//!   itself never belongs to the one before it, and a row with too many cells is set aside: so
-//!   a broken row does not take a good one with it.
+//! * Where the last column takes the rest (`JobName`, asked for last), a line begins a row if it
+//!   has an id in the id's place. Any other line goes on with the row before it: with its cells
+//!   while some are missing (a comment may hold a newline too), then with its name. A row that
+//!   never gets all of its cells was cut, and is set aside.
+//! * Otherwise a row goes on over lines until it has all cells. A row with too many of them is
+//!   set aside.
 //!
-//! A row beyond 64 KiB is set aside. None of this depends on where the text was cut into pieces.
+//! A line that is a whole row by itself never belongs to the one before it: so a broken row does
+//! not take a good one with it. A row beyond 64 KiB is set aside. None of this depends on where
+//! the text was cut into pieces.
 
 use memchr::{memchr, memchr2_iter};
 
@@ -23,6 +24,11 @@ const TOO_SHORT: &str = "the row has too few cells";
 
 /// What the rows of a table are read by.
 pub(super) trait Reader {
+    /// Takes a line in front of the header; whether it belongs there.
+    fn heading(&mut self, _line: &[u8]) -> bool {
+        false
+    }
+
     /// Takes the names of the columns; `None` if this is no header.
     fn header(&mut self, names: &[&str]) -> Option<Layout>;
 
@@ -38,7 +44,7 @@ pub(super) trait Reader {
 pub(super) struct Layout {
     /// The column of job ids, by which a row is known.
     pub(super) id: usize,
-    /// Whether the last column may hold anything.
+    /// Whether the last column that has a name may hold anything.
     pub(super) last_takes_rest: bool,
 }
 
@@ -79,8 +85,10 @@ pub(super) struct Rows {
 struct Shape {
     layout: Layout,
     delimiter: u8,
-    /// The delimiters in a row.
+    /// The delimiters in a row, but for one at its end.
     delimiters: usize,
+    /// Whether a row ends in a delimiter, behind a last column that takes the rest.
+    ends_in_delimiter: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -88,8 +96,6 @@ struct OpenRow {
     start: usize,
     end: usize,
     line: u64,
-    /// Why it is no row, if it is already known to be none.
-    broken: Option<&'static str>,
 }
 
 impl Column {
@@ -207,17 +213,21 @@ impl Rows {
         if line.len() > LONGEST {
             return reader.reject(self.line, TOO_LONG, line);
         }
+        if reader.heading(line) {
+            return;
+        }
         let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let delimiter = line.iter().copied().find(|byte| !in_name(byte)).unwrap_or(0x1f);
         let layout = std::str::from_utf8(line).ok().and_then(|line| {
             let names: Vec<&str> = line.split(char::from(delimiter)).collect();
             let layout = matches!(delimiter, 0x1f | b'|').then(|| reader.header(&names))??;
-            Some((layout, names.len() - 1))
+            // squeue prints the delimiter behind each cell, and so seems to have a last column.
+            let ends_in_delimiter = layout.last_takes_rest && names.last() == Some(&"");
+            let delimiters = names.len() - 1 - usize::from(ends_in_delimiter);
+            Some(Shape { layout, delimiter, delimiters, ends_in_delimiter })
         });
         match layout {
-            Some((layout, delimiters)) => {
-                self.shape = Some(Shape { layout, delimiter, delimiters });
-            }
+            Some(shape) => self.shape = Some(shape),
             // Over ssh a site may greet before its table begins.
             None => reader.reject(self.line, "a table's header was expected", line),
         }
@@ -248,12 +258,11 @@ impl Rows {
             if line.is_empty() {
                 return;
             }
-            let broken = (last_takes_rest && !self.is_row(shape, line)).then_some(TOO_SHORT);
-            self.row = Some(OpenRow { start: self.line_start, end, line: self.line, broken });
+            self.row = Some(OpenRow { start: self.line_start, end, line: self.line });
             std::mem::swap(&mut self.row_ends, &mut self.line_ends);
         } else if let Some(row) = &mut self.row {
             row.end = end;
-            if !last_takes_rest {
+            if !last_takes_rest || self.row_ends.len() < shape.delimiters {
                 let before = (self.line_start - row.start) as u32;
                 self.row_ends.extend(self.line_ends.iter().map(|end| before + end));
             }
@@ -276,15 +285,26 @@ impl Rows {
             return;
         };
         let text = &buffer[row.start..row.end];
+        let cells = match text.split_last() {
+            Some((&last, cells)) if shape.ends_in_delimiter => {
+                (last == shape.delimiter).then_some(cells)
+            }
+            _ => Some(text),
+        };
         let too_many = !shape.layout.last_takes_rest && self.row_ends.len() > shape.delimiters;
-        if let Some(reason) = row.broken {
-            reader.reject(row.line, reason, text);
-        } else if self.row_ends.len() < shape.delimiters {
-            reader.reject(row.line, TOO_SHORT, text);
-        } else if too_many {
-            reader.reject(row.line, "the row has too many cells", text);
-        } else {
-            reader.row(row.line, Row { text, ends: &self.row_ends[..shape.delimiters] });
+        // Of a row that ends in a delimiter the one at its end may be the last that it has.
+        let ends = self.row_ends.get(..shape.delimiters).filter(|ends| {
+            cells.is_some_and(|cells| ends.last().is_none_or(|&end| (end as usize) < cells.len()))
+        });
+        match (cells, ends) {
+            (Some(_), Some(_)) if too_many => {
+                reader.reject(row.line, "the row has too many cells", text);
+            }
+            (Some(cells), Some(ends)) if !is_id(cell(cells, ends, shape.layout.id)) => {
+                reader.reject(row.line, "the row has no job's id in its place", text);
+            }
+            (Some(text), Some(ends)) => reader.row(row.line, Row { text, ends }),
+            _ => reader.reject(row.line, TOO_SHORT, text),
         }
     }
 

@@ -9,15 +9,18 @@ use std::time::Duration;
 use jiff::Timestamp;
 use record::{Job, Usage, is_final_state};
 
+use super::jobstats::{GpuSummary, gpu_summary};
 use super::rows::{Column, Layout, Reader, Row, Rows};
-use super::{DELIMITER, count, moment, name, value, word};
+use super::sacct_fields::Offered;
+use super::{DELIMITER, JobId, cluster_option, count, moment, name, value, word};
 use crate::machine::Command;
 use crate::notation::size::Bare;
 use crate::notation::{duration, hostlist, size, tres};
 use crate::parsed::{Parsed, Parser};
 
-/// What is asked for. JobName stands last: it may hold anything, and then takes the rest.
-const FIELDS: [&str; 34] = [
+/// What is asked for, where sacct has it. JobName stands last: it may hold anything, and then takes
+/// the rest.
+const FIELDS: [&str; 35] = [
     "JobID",
     "JobIDRaw",
     "Cluster",
@@ -47,17 +50,25 @@ const FIELDS: [&str; 34] = [
     "NTasks",
     "MaxRSS",
     "TotalCPU",
-    "TRESUsageInMax",
+    "TRESUsageInTot",
     "ConsumedEnergyRaw",
     "Reason",
     "Reservation",
+    "AdminComment",
     "JobName",
 ];
 
 /// Asks for all jobs of all users that overlap a period, whole, with every earlier run of a
-/// requeued one.
-pub fn sacct(start: Timestamp, end: Timestamp) -> Command {
+/// requeued one: those of the cluster with this name in slurmdbd, or of the one that sacct is
+/// configured for.
+pub fn sacct(
+    start: Timestamp,
+    end: Timestamp,
+    offered: &Offered,
+    cluster_in_slurmdbd: Option<&str>,
+) -> Command {
     let time = |time: Timestamp| time.strftime("%Y-%m-%dT%H:%M:%S").to_string();
+    let fields: Vec<&str> = FIELDS.into_iter().filter(|field| offered.has(field)).collect();
     Command {
         program: "sacct",
         arguments: vec![
@@ -66,9 +77,11 @@ pub fn sacct(start: Timestamp, end: Timestamp) -> Command {
             "--noconvert".to_owned(),
             "--parsable2".to_owned(),
             format!("--delimiter={DELIMITER}"),
+            // A site may be configured to show the jobs of a whole federation.
+            cluster_option(cluster_in_slurmdbd).unwrap_or_else(|| "--local".to_owned()),
             format!("--starttime={}", time(start)),
             format!("--endtime={}", time(end)),
-            format!("--format={}", FIELDS.join(",")),
+            format!("--format={}", fields.join(",")),
         ],
         time_limit: Duration::from_secs(600),
     }
@@ -87,6 +100,7 @@ impl Sacct {
             rows: Rows::new(),
             jobs: Jobs {
                 cluster: cluster.to_owned(),
+                cluster_in_slurmdbd: None,
                 observed,
                 columns: Columns::of(&[]),
                 parsed: Parsed::default(),
@@ -94,6 +108,13 @@ impl Sacct {
                 measured: Measured::default(),
             },
         }
+    }
+
+    /// Takes only the rows of the cluster with this name in slurmdbd. Otherwise the first row says
+    /// which it is: rows of two clusters never become jobs of one.
+    pub fn of_cluster_in_slurmdbd(mut self, name: &str) -> Sacct {
+        self.jobs.cluster_in_slurmdbd = Some(name.as_bytes().to_vec());
+        self
     }
 }
 
@@ -112,6 +133,8 @@ impl Parser<Job> for Sacct {
 
 struct Jobs {
     cluster: String,
+    /// The cluster whose rows these are, as its rows name it; not known before the first.
+    cluster_in_slurmdbd: Option<Vec<u8>>,
     observed: Timestamp,
     columns: Columns,
     parsed: Parsed<Job>,
@@ -129,7 +152,7 @@ impl Reader for Jobs {
     }
 
     fn row(&mut self, line: u64, row: Row<'_>) {
-        let read = match memchr::memchr(b'.', row.cell(self.columns.job_id)) {
+        let read = match step_point(row.cell(self.columns.job_id)) {
             Some(point) => self.step(row, point),
             None => self.job(row),
         };
@@ -146,11 +169,29 @@ impl Reader for Jobs {
 impl Jobs {
     fn job(&mut self, row: Row<'_>) -> Result<(), String> {
         self.close();
+        self.check_cluster(row.cell(self.columns.cluster))?;
         let job = read_job(&self.cluster, self.observed, &self.columns, row)?;
         self.measured = Measured::of_job(&self.columns, row)?;
         self.parsed.records.push(job);
         self.open_id.extend_from_slice(self.columns.raw_id(row));
         Ok(())
+    }
+
+    fn check_cluster(&mut self, cluster: &[u8]) -> Result<(), String> {
+        match &self.cluster_in_slurmdbd {
+            // The column is missing where sacct lacks it, or was not asked for it.
+            _ if cluster.is_empty() => Ok(()),
+            None => {
+                self.cluster_in_slurmdbd = Some(cluster.to_vec());
+                Ok(())
+            }
+            Some(asked) if asked.eq_ignore_ascii_case(cluster) => Ok(()),
+            Some(asked) => Err(format!(
+                "the row is of cluster `{}`, not of `{}`",
+                String::from_utf8_lossy(cluster),
+                String::from_utf8_lossy(asked)
+            )),
+        }
     }
 
     fn step(&mut self, row: Row<'_>, point: usize) -> Result<(), String> {
@@ -175,6 +216,13 @@ impl Jobs {
     }
 }
 
+/// Where the name of a step begins in `12.batch`. The points of `18_[1,3,5,...]` are of a list of
+/// tasks that is too long to be printed.
+fn step_point(job_id: &[u8]) -> Option<usize> {
+    let after_tasks = memchr::memrchr(b']', job_id).unwrap_or(0);
+    memchr::memchr(b'.', &job_id[after_tasks..]).map(|point| after_tasks + point)
+}
+
 /// The row of a job, without what its steps measured.
 fn read_job(
     cluster: &str,
@@ -182,8 +230,8 @@ fn read_job(
     columns: &Columns,
     row: Row<'_>,
 ) -> Result<Job, String> {
-    let job_id = row.cell(columns.job_id);
-    let job_id = std::str::from_utf8(job_id).map_err(|error| error.to_string())?;
+    let JobId { job_id, array_job_id, array_task_id, het_job_id, het_offset } =
+        JobId::read(row.cell(columns.job_id))?;
     let submit_time = value(row, columns.submit, moment)?.ok_or("the job was never submitted")?;
     let end_time = value(row, columns.end, moment)?;
     let node_list = word(row, columns.node_list);
@@ -195,9 +243,11 @@ fn read_job(
     let start_time = value(row, columns.start, moment)?
         .filter(|start_time| !(nowhere && end_time == Some(*start_time)));
     let started = start_time.is_some();
+    let elapsed_seconds = value(row, columns.elapsed, count)?.filter(|_| started);
+    let (start_time, elapsed_seconds) = own_time(submit_time, start_time, elapsed_seconds);
 
-    let State { state, end_reason } = State::read(row.cell(columns.state), end_time.is_some());
-    let is_complete = is_final_state(&state);
+    let State { state, end_reason, is_complete } =
+        State::read(row.cell(columns.state), end_time.is_some());
     let (exit_code, exit_signal) = value(row, columns.exit_code, exit)?
         .filter(|_| is_complete)
         .map_or((None, None), |(code, signal)| (Some(code), Some(signal)));
@@ -215,20 +265,17 @@ fn read_job(
         requested_mebibytes(text, alloc_cpus.or(req_cpus), alloc_nodes.or(req_nodes))
     })?;
 
-    let (array_job_id, array_task_id) = split_id(job_id, '_');
-    let (het_job_id, het_offset) = split_id(job_id, '+');
     Ok(Job {
         cluster: cluster.to_owned(),
-        job_id: job_id.to_owned(),
+        job_id,
         submit_time,
         attempt: 0,
         observed_time: observed,
         source: "sacct".to_owned(),
         array_job_id,
-        array_task_id: array_task_id
-            .map(|tasks| tasks.trim_start_matches('[').trim_end_matches(']').to_owned()),
+        array_task_id,
         het_job_id,
-        het_offset: het_offset.and_then(|offset| count(offset.as_bytes())),
+        het_offset,
         user: name(row, columns.user),
         unix_group: name(row, columns.group),
         account: name(row, columns.account),
@@ -248,7 +295,7 @@ fn read_job(
         time_limit_seconds: value(row, columns.timelimit, |minutes| {
             count(minutes)?.checked_mul(60)
         })?,
-        elapsed_seconds: value(row, columns.elapsed, count)?.filter(|_| started),
+        elapsed_seconds,
         suspended_seconds: value(row, columns.suspended, duration::seconds)?
             .filter(|_| started)
             .map(|seconds| seconds as i64),
@@ -280,15 +327,38 @@ fn read_job(
     })
 }
 
+/// The time that a row has for itself.
+///
+/// What is left of a job after a change of size is a row of its own, which SLURM submits at the
+/// moment of the change, but counts from the start of the whole job. The time before that moment
+/// belongs to the part that was cut off, which has a row too. Nothing else starts before it is
+/// submitted.
+fn own_time(
+    submit_time: Timestamp,
+    start_time: Option<Timestamp>,
+    elapsed_seconds: Option<i64>,
+) -> (Option<Timestamp>, Option<i64>) {
+    match start_time {
+        Some(start_time) if start_time < submit_time => {
+            let before = submit_time.as_second() - start_time.as_second();
+            (Some(submit_time), elapsed_seconds.map(|elapsed| (elapsed - before).max(0)))
+        }
+        _ => (start_time, elapsed_seconds),
+    }
+}
+
 struct State {
     state: String,
     end_reason: Option<String>,
+    is_complete: bool,
 }
 
 impl State {
+    /// Reads `CANCELLED by 1002`, which says who, or `CANCELLED+COMPLETING`, which is not over yet.
     fn read(cell: &[u8], ended: bool) -> State {
         let cell = String::from_utf8_lossy(cell);
         let (state, more) = cell.split_once(' ').unwrap_or((&cell, ""));
+        let (state, flags) = state.split_once('+').unwrap_or((state, ""));
         let state = match state {
             "" => "UNKNOWN",
             // The part before a change of size is over; the job goes on in a row of its own.
@@ -298,23 +368,41 @@ impl State {
         State {
             state: state.to_owned(),
             end_reason: more.strip_prefix("by ").map(|uid| format!("cancelled by uid {uid}")),
+            is_complete: is_final_state(state) && flags.is_empty(),
         }
     }
 }
 
 /// What a job used, gathered from its own row and from those of its steps.
+///
+/// **CPU time** is that of the job's row, which is the sum over its steps, or that sum where the
+/// row has none.
+///
+/// **Memory** is what the job held over all its machines, as is the memory that it asked for. Of
+/// a step it is `mem` in TRESUsageInTot, the sum over its tasks of the most that each had; where
+/// that is missing MaxRSS, which is the largest task's, times the tasks. Of a job it is that of the
+/// largest step: steps follow one another unless somebody takes care that they do not. `batch` is
+/// a step of one task, on the first machine. `extern` is a `sleep`, and whoever came in by ssh: it
+/// stands for a job only alone.
+///
+/// **GPU use** is that of the jobstats summary, which is a mean over time, or else that of the
+/// step that used most. There `gres/gpuutil` and `gres/gpumem` in TRESUsageInTot are, of each task,
+/// the largest sample of what all its GPUs together did, added up over the tasks.
 #[derive(Default)]
 struct Measured {
-    /// The sum over the steps, as the job's own row has it.
     job_cpu_seconds: Option<f64>,
     step_cpu_seconds: f64,
     /// Whether any step was measured: a step that was lost, or still runs, prints a time of 0.
     any_step: bool,
+    /// Whether a change of size cut a step off: what it used is lost, and the rest says little.
+    any_step_cut_off: bool,
     /// Whether there was any step but `extern`.
     any_work: bool,
-    work_rss_mb: Option<f64>,
-    extern_rss_mb: Option<f64>,
-    gpu_utilization: Option<f64>,
+    work_memory_mb: Option<f64>,
+    extern_memory_mb: Option<f64>,
+    gpu_summary: GpuSummary,
+    /// Two GPUs that are wholly busy are 200.
+    gpu_percent: Option<f64>,
     gpu_memory_mb: Option<f64>,
     energy_joules: Option<f64>,
 }
@@ -324,6 +412,7 @@ impl Measured {
         Ok(Measured {
             job_cpu_seconds: value(row, columns.total_cpu, duration::seconds)?,
             energy_joules: value(row, columns.energy, joules)?.flatten(),
+            gpu_summary: gpu_summary(row.cell(columns.admin_comment)),
             ..Measured::default()
         })
     }
@@ -331,50 +420,52 @@ impl Measured {
     fn add_step(&mut self, columns: &Columns, row: Row<'_>, step: &[u8]) -> Result<(), String> {
         let cpu_seconds = value(row, columns.total_cpu, duration::seconds)?.unwrap_or(0.0);
         let rss_mb = value(row, columns.max_rss, |text| size::mebibytes(text, Bare::Bytes))?;
+        let tasks = value(row, columns.tasks, count)?;
         let energy_joules = value(row, columns.energy, joules)?.flatten();
-        let usage = row.cell(columns.tres_usage);
+        // The largest task's is what was asked for once: text that was kept from then is read too.
+        let usage = match row.cell(columns.usage_of_all_tasks) {
+            [] => row.cell(columns.usage_of_largest_task),
+            usage => usage,
+        };
+        let memory_mb = tres::value(row.cell(columns.usage_of_all_tasks), b"mem")
+            .and_then(|text| size::mebibytes(text, Bare::Bytes))
+            .or_else(|| rss_mb.map(|rss_mb| rss_mb * tasks.unwrap_or(1).max(1) as f64))
+            // Nothing runs in no memory: it was over before it was looked at.
+            .filter(|memory_mb| *memory_mb > 0.0);
 
-        self.any_step |= cpu_seconds > 0.0 || rss_mb.is_some() || !usage.is_empty();
+        self.any_step |= cpu_seconds > 0.0 || memory_mb.is_some() || !usage.is_empty();
+        self.any_step_cut_off |= row.cell(columns.state).starts_with(b"RESIZING");
         self.step_cpu_seconds += cpu_seconds;
         if step == b"extern" {
-            self.extern_rss_mb = larger(self.extern_rss_mb, rss_mb);
+            self.extern_memory_mb = larger(self.extern_memory_mb, memory_mb);
         } else {
             self.any_work = true;
-            self.work_rss_mb = larger(self.work_rss_mb, rss_mb);
+            self.work_memory_mb = larger(self.work_memory_mb, memory_mb);
         }
         // Steps overlap (`batch` lasts as long as those that it starts), so energy is not added.
         self.energy_joules = larger(self.energy_joules, energy_joules);
         if memchr::memmem::find(usage, b"gres/gpu").is_some() {
-            let utilization =
+            let percent =
                 tres::value(usage, b"gres/gpuutil").and_then(count).map(|percent| percent as f64);
             let memory_mb = tres::value(usage, b"gres/gpumem")
                 .and_then(|text| size::mebibytes(text, Bare::Bytes));
-            self.gpu_utilization = larger(self.gpu_utilization, utilization);
+            self.gpu_percent = larger(self.gpu_percent, percent);
             self.gpu_memory_mb = larger(self.gpu_memory_mb, memory_mb);
         }
         Ok(())
     }
 
     fn finish(self, job: &mut Job) {
-        // Only steps that are over are accounted for: while the job runs, their sum says little.
-        job.total_cpu_seconds = match self.job_cpu_seconds {
-            _ if job.end_time.is_none() => None,
-            Some(seconds) if seconds > 0.0 => Some(seconds),
-            _ => self.any_step.then_some(self.step_cpu_seconds),
-        };
-        // `extern` runs a `sleep`, and what came in by ssh: it stands for the job only alone.
-        job.max_rss_mb = if self.any_work { self.work_rss_mb } else { self.extern_rss_mb };
-        // The GPUs of a step are added up: two that are wholly busy are 200.
-        job.gpu_utilization = self
-            .gpu_utilization
-            .zip(job.alloc_gpus.filter(|gpus| *gpus > 0))
-            .map(|(utilization, gpus)| utilization / gpus as f64);
-        job.gpu_memory_max_mb = self.gpu_memory_mb;
-        job.gpu_usage_source = if job.gpu_utilization.is_some() {
-            Some("gres/gpuutil".to_owned())
-        } else {
-            job.gpu_memory_max_mb.map(|_| "gres/gpumem".to_owned())
-        };
+        // Only steps that are over are accounted for: while the job runs, they say little of it.
+        if job.end_time.is_some() && !self.any_step_cut_off {
+            job.total_cpu_seconds = match self.job_cpu_seconds {
+                Some(seconds) if seconds > 0.0 => Some(seconds),
+                _ => self.any_step.then_some(self.step_cpu_seconds),
+            };
+            job.max_rss_mb =
+                if self.any_work { self.work_memory_mb } else { self.extern_memory_mb };
+            self.finish_gpu_use(job);
+        }
         job.energy_joules = self.energy_joules;
 
         let usage = Usage::of(
@@ -393,34 +484,42 @@ impl Measured {
         job.memory_gb_hours_reserved = usage.memory_gb_hours_reserved;
         job.gpu_hours_reserved = usage.gpu_hours_reserved;
     }
+
+    fn finish_gpu_use(&self, job: &mut Job) {
+        let GpuSummary { utilization, memory_mb } = self.gpu_summary;
+        let source = if utilization.is_some() || memory_mb.is_some() {
+            (job.gpu_utilization, job.gpu_memory_max_mb) = (utilization, memory_mb);
+            "JS1"
+        } else {
+            // Processes are sampled one after another, and can so add up to more than a GPU has.
+            job.gpu_utilization = self
+                .gpu_percent
+                .zip(job.alloc_gpus.filter(|gpus| *gpus > 0))
+                .map(|(percent, gpus)| (percent / gpus as f64).min(100.0));
+            // Where GPUs are measured, jobs without any have a use of 0.
+            job.gpu_memory_max_mb = self.gpu_memory_mb.filter(|_| job.alloc_gpus != Some(0));
+            if job.gpu_utilization.is_some() { "gres/gpuutil" } else { "gres/gpumem" }
+        };
+        let is_measured = job.gpu_utilization.is_some() || job.gpu_memory_max_mb.is_some();
+        job.gpu_usage_source = is_measured.then(|| source.to_owned());
+    }
 }
 
-/// Numbers the rows of one job with one submit time, so that a row has the same number whichever
-/// of the others a window shows: what a resize cut off has the seconds that it ran, the rest 0.
+/// Numbers the rows of one job with one submit time. There is hardly ever a second: SLURM submits
+/// anew what is requeued, and what is left after a change of size, at that moment. A row keeps its
+/// number when it ends, or a change of size ends it, and takes the place of what was known before.
 fn number_attempts(jobs: &mut [Job]) {
     let mut seen = HashMap::with_capacity(jobs.len());
     let attempts: Vec<i64> = jobs
         .iter()
         .map(|job| {
-            let number = match job.state.as_str() {
-                "RESIZED" => job.elapsed_seconds.unwrap_or(0).max(1),
-                _ => 0,
-            };
-            let rows = seen.entry((job.job_id.as_str(), job.submit_time, number)).or_insert(0);
+            let rows = seen.entry((job.job_id.as_str(), job.submit_time)).or_insert(0);
             *rows += 1;
-            number + *rows - 1
+            *rows - 1
         })
         .collect();
     for (job, attempt) in jobs.iter_mut().zip(attempts) {
         job.attempt = attempt;
-    }
-}
-
-/// The two sides of `16_5` or `24+1`.
-fn split_id(job_id: &str, mark: char) -> (Option<String>, Option<&str>) {
-    match job_id.split_once(mark) {
-        Some((job, part)) => (Some(job.to_owned()), Some(part)),
-        None => (None, None),
     }
 }
 
@@ -430,7 +529,7 @@ fn exit(text: &[u8]) -> Option<(i64, i64)> {
     Some((count(&text[..colon])?, count(&text[colon + 1..])?))
 }
 
-/// What a job asked for over all its machines: until 21.08 SLURM printed `4Gc`, for each CPU, or
+/// What a job asked for over all its machines: before 21.08 SLURM printed `4Gc`, for each CPU, or
 /// `16Gn`, for each node. A request for 0 is one for whatever a node has, and `?` was printed
 /// where it was neither.
 fn requested_mebibytes(text: &[u8], cpus: Option<i64>, nodes: Option<i64>) -> Option<Option<f64>> {
@@ -464,6 +563,7 @@ fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 struct Columns {
     job_id: Column,
     job_id_raw: Column,
+    cluster: Column,
     user: Column,
     group: Column,
     account: Column,
@@ -486,12 +586,15 @@ struct Columns {
     req_mem: Column,
     req_tres: Column,
     node_list: Column,
+    tasks: Column,
     max_rss: Column,
     total_cpu: Column,
-    tres_usage: Column,
+    usage_of_all_tasks: Column,
+    usage_of_largest_task: Column,
     energy: Column,
     reason: Column,
     reservation: Column,
+    admin_comment: Column,
     job_name: Column,
 }
 
@@ -501,6 +604,7 @@ impl Columns {
         Columns {
             job_id: find("JobID"),
             job_id_raw: find("JobIDRaw"),
+            cluster: find("Cluster"),
             user: find("User"),
             group: find("Group"),
             account: find("Account"),
@@ -523,12 +627,15 @@ impl Columns {
             req_mem: find("ReqMem"),
             req_tres: find("ReqTRES"),
             node_list: find("NodeList"),
+            tasks: find("NTasks"),
             max_rss: find("MaxRSS"),
             total_cpu: find("TotalCPU"),
-            tres_usage: find("TRESUsageInMax"),
+            usage_of_all_tasks: find("TRESUsageInTot"),
+            usage_of_largest_task: find("TRESUsageInMax"),
             energy: find("ConsumedEnergyRaw"),
             reason: find("Reason"),
             reservation: find("Reservation"),
+            admin_comment: find("AdminComment"),
             job_name: find("JobName"),
         }
     }

@@ -5,18 +5,17 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use record::NodeSpan;
 
-use super::{NO_VALUE, count};
+use super::{NO_VALUE, cluster_option, count};
 use crate::machine::Command;
 use crate::notation::tres;
 use crate::parsed::{Parsed, Parser};
 
-/// Asks for all nodes, a line each; the details say which GPUs are in use.
-pub fn scontrol_show_node() -> Command {
-    Command {
-        program: "scontrol",
-        arguments: ["--details", "--oneliner", "show", "node"].map(str::to_owned).to_vec(),
-        time_limit: Duration::from_secs(60),
-    }
+/// Asks for all nodes, a line each; the details say which GPUs are in use. They are those of the
+/// cluster with this name in slurmdbd, or of the one that scontrol is configured for.
+pub fn scontrol_show_node(cluster_in_slurmdbd: Option<&str>) -> Command {
+    let mut arguments: Vec<String> = cluster_option(cluster_in_slurmdbd).into_iter().collect();
+    arguments.extend(["--details", "--oneliner", "show", "node"].map(str::to_owned));
+    Command { program: "scontrol", arguments, time_limit: Duration::from_secs(60) }
 }
 
 /// Reads what [`scontrol_show_node`] prints.
@@ -259,9 +258,10 @@ mod tests {
 
     #[test]
     fn the_command_asks_for_a_line_a_node() {
-        let command = scontrol_show_node();
+        let command = scontrol_show_node(None);
         assert_eq!(command.program, "scontrol");
         assert_eq!(command.arguments, ["--details", "--oneliner", "show", "node"]);
+        assert_eq!(scontrol_show_node(Some("birch")).arguments[0], "--clusters=birch");
         assert_eq!(command.time_limit, Duration::from_secs(60));
     }
 
