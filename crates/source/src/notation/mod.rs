@@ -3,5 +3,6 @@
 pub(crate) mod classad;
 pub(crate) mod duration;
 pub(crate) mod hostlist;
+pub(crate) mod hostnames;
 pub(crate) mod size;
 pub(crate) mod tres;
