@@ -105,10 +105,8 @@ fn add(sum: &mut Option<i64>, part: Option<i64>) {
 
 impl Holdings {
     fn of(jobs: &[CurrentJob], nodes: &[NodeSpan]) -> Holdings {
-        let node_cpus: HashMap<&str, i64> = nodes
-            .iter()
-            .filter_map(|node| Some((node.node.as_str(), node.cpus?)))
-            .collect();
+        let node_cpus: HashMap<&str, i64> =
+            nodes.iter().filter_map(|node| Some((node.node.as_str(), node.cpus?))).collect();
         let mut by_user: BTreeMap<Who, Holding> = BTreeMap::new();
         let mut notes = Vec::new();
         // Whole nodes that were counted for a user.
@@ -128,11 +126,10 @@ impl Holdings {
                 Phase::Holds => {
                     holding.running.jobs += 1;
                     let names = job.node_names.as_deref();
-                    let whole = names
-                        .filter(|names| job.is_exclusive && !names.is_empty())
-                        .and_then(|names| {
-                            names.iter().map(|name| node_cpus.get(name.as_str())).collect()
-                        });
+                    let whole =
+                        names.filter(|names| job.is_exclusive && !names.is_empty()).and_then(
+                            |names| names.iter().map(|name| node_cpus.get(name.as_str())).collect(),
+                        );
                     let cpus = match (whole, names) {
                         (Some::<Vec<&i64>>(cpus), Some(names)) => {
                             let mut fresh = 0;
@@ -209,14 +206,16 @@ impl Holdings {
         let mut pending = Sum::default();
         let mut nodes = BTreeSet::new();
         for holding in self.by_user.values() {
-            for (sum, part) in [(&mut running, &holding.running), (&mut pending, &holding.pending)] {
+            for (sum, part) in [(&mut running, &holding.running), (&mut pending, &holding.pending)]
+            {
                 sum.jobs += part.jobs;
                 add(&mut sum.cpus, part.cpus);
                 add(&mut sum.gpus, part.gpus);
             }
             nodes.extend(&holding.running_nodes);
         }
-        let shown = |number: Option<i64>| number.map_or("-".to_owned(), |number| number.to_string());
+        let shown =
+            |number: Option<i64>| number.map_or("-".to_owned(), |number| number.to_string());
         format!(
             "{cluster} in all: {} jobs hold {} CPUs and {} GPUs on {} nodes; {} wait for {} CPUs and {} GPUs.",
             running.jobs,

@@ -108,8 +108,21 @@ fn shown(models: &[GpuModel]) -> String {
 /// Whether jobs can start on a node in such a state; the words are those of `scontrol show node`.
 fn is_usable(state: &str) -> bool {
     const AWAY: [&str; 15] = [
-        "DOWN", "DRAIN", "DRAINED", "DRAINING", "ERROR", "FAIL", "FAILING", "FUTURE", "INVAL",
-        "INVALID_REG", "MAINT", "MAINTENANCE", "NOT_RESPONDING", "NO_RESPOND", "UNKNOWN",
+        "DOWN",
+        "DRAIN",
+        "DRAINED",
+        "DRAINING",
+        "ERROR",
+        "FAIL",
+        "FAILING",
+        "FUTURE",
+        "INVAL",
+        "INVALID_REG",
+        "MAINT",
+        "MAINTENANCE",
+        "NOT_RESPONDING",
+        "NO_RESPOND",
+        "UNKNOWN",
     ];
     !state.split('+').any(|flag| AWAY.contains(&flag))
 }

@@ -116,11 +116,12 @@ impl RawDays {
         }
     }
 
-    /// Ends a day: the text of the jobs of which everything was seen. `next` is the day of the
-    /// next file; without one, all that is left comes.
-    pub fn end_day(&mut self, next: Option<Date>) -> Vec<u8> {
+    /// Ends a day: the text of the jobs of which everything was seen, if there are any. `next` is
+    /// the day of the next file; without one, all that is left comes.
+    pub fn end_day(&mut self, next: Option<Date>) -> Option<Vec<u8>> {
         let mut text = COLUMNS.join(&DELIMITER.to_string()).into_bytes();
         text.push(b'\n');
+        let header = text.len();
         let mut held = BTreeMap::new();
         for (id, group) in std::mem::take(&mut self.held) {
             let later_steps = group.end_day.zip(next).is_some_and(|(end, next)| end >= next);
@@ -136,7 +137,13 @@ impl RawDays {
             }
         }
         self.held = held;
-        text
+        (text.len() > header).then_some(text)
+    }
+
+    /// The ids of jobs that wait for the day of their end.
+    pub fn held_job_ids(&self) -> HashSet<String> {
+        let ids = self.held.values().filter_map(|group| group.job.as_ref()?[JOB_ID].clone());
+        ids.collect()
     }
 
     /// A row with its moments as seconds since the epoch.
@@ -424,7 +431,7 @@ mod tests {
                 "now 8 8 bob RUNNING 2025-08-14T21:00:00 2025-08-14T22:00:00 Unknown 3600 1 1G _ _ n2",
             ],
         );
-        let first = jobs(&days.end_day(Some("2025-08-15".parse().unwrap())));
+        let first = jobs(&days.end_day(Some("2025-08-15".parse().unwrap())).unwrap());
         assert_eq!(first.rejects, []);
         // Job 7 ends on the next day; job 8 runs, and is known as it was.
         assert_eq!(first.records.iter().map(|job| job.job_id.as_str()).collect::<Vec<_>>(), ["8"]);
@@ -437,7 +444,7 @@ mod tests {
                 "go 8.0 8.0 _ RUNNING 2025-08-15T01:00:00 2025-08-15T01:00:00 Unknown 60 1 _ _ _ n2",
             ],
         );
-        let second = jobs(&days.end_day(None));
+        let second = jobs(&days.end_day(None).unwrap());
         assert_eq!(second.rejects, []);
         let job = &second.records[0];
         assert_eq!(second.records.len(), 1);
@@ -452,7 +459,7 @@ mod tests {
     fn a_step_whose_job_is_nowhere_is_set_aside() {
         let mut days = RawDays::new(zone());
         add(&mut days, RAW, &["x 9.0 9.0 _ COMPLETED _ _ _ 1 1 _ _ _ n1"]);
-        let parsed = jobs(&days.end_day(None));
+        let parsed = jobs(&days.end_day(None).unwrap());
         assert_eq!(parsed.records, []);
         assert_eq!(parsed.rejects[0].reason, "a step without its job");
     }
