@@ -39,7 +39,7 @@ pub(crate) async fn run(config: &Config, arguments: &Reconcile) -> Result<Outcom
     for (cluster, theirs) in &round.answers {
         let question =
             Question { period: period.clone(), clusters: vec![cluster.clone()], top: None };
-        let ours = query::sql(&lake, OURS, usize::MAX, &question)
+        let ours = query::sql(&lake, &our_sums(&period), usize::MAX, &question)
             .await
             .with_context(|| format!("cannot add up the jobs of {cluster}"))?;
         coverage.clusters.extend(ours.coverage.clusters);
@@ -57,8 +57,8 @@ pub(crate) async fn run(config: &Config, arguments: &Reconcile) -> Result<Outcom
         notes.extend(comparison.notes(cluster, theirs));
     }
     notes.push(format!(
-        "A difference within {} % or a tenth of an hour is called none: sreport adds up whole \
-         hours, and cuts each job to whole seconds in each.",
+        "A difference within {} % or a minute is called none: sreport adds up whole hours, and cuts \
+         each job to whole seconds in each.",
         arguments.tolerance
     ));
     let report = Report {
@@ -86,17 +86,27 @@ const COLUMNS: [(&str, &str, Unit); 10] = [
     ("explanation", "Why", Unit::Label),
 ];
 
-/// What we have, cut to the period as sreport cuts it.
-const OURS: &str = "
-    SELECT account,
-           user,
-           CAST(sum(exact(alloc_cpus * run_seconds)) AS DOUBLE) AS cpu_seconds,
-           CAST(sum(exact(alloc_gpus * run_seconds)) AS DOUBLE) AS gpu_seconds,
-           sum(CASE WHEN end_time IS NULL THEN 1 ELSE 0 END) AS unfinished
-    FROM job_run
-    GROUP BY account, user
-    ORDER BY account, user
-";
+/// What we have, cut to the period as sreport cuts it. A job whose end is not known counts until
+/// it was last observed, which may be before the period's end.
+fn our_sums(period: &Period) -> String {
+    let end = period.end.as_microsecond();
+    format!(
+        "
+        SELECT account,
+               user,
+               CAST(sum(exact(alloc_cpus * run_seconds)) AS DOUBLE) AS cpu_seconds,
+               CAST(sum(exact(alloc_gpus * run_seconds)) AS DOUBLE) AS gpu_seconds,
+               sum(CASE WHEN end_time IS NULL
+                         AND to_time < arrow_cast({end}, 'Timestamp(Microsecond, Some(\"UTC\"))')
+                        THEN 1
+                        ELSE 0
+                   END) AS unfinished
+        FROM job_run
+        GROUP BY account, user
+        ORDER BY account, user
+        "
+    )
+}
 
 /// The whole hours that lie in a period and are over: sreport has no others.
 fn whole_hours(period: &Period, now: Timestamp) -> Result<Period> {
@@ -290,8 +300,8 @@ impl Comparison<'_> {
                 if more > 0.0 {
                     "more than sreport: resized or requeued jobs, or hours not rolled up yet"
                 } else {
-                    "less than sreport: jobs that SLURM changed after they were collected, or \
-                     reservations, whose idle time sreport adds"
+                    "less than sreport: it charges the idle time of reservations to those who may \
+                     use them; or jobs changed after they were collected"
                 }
                 .to_owned(),
             );
@@ -346,7 +356,7 @@ impl Comparison<'_> {
         if unfinished > 0 {
             notes.push(format!(
                 "{cluster}: {unfinished} jobs had not ended when last observed, and count until \
-                 then; sreport counts them until {}.",
+                 then; sreport counts on, if need be until {}.",
                 self.period.end.to_zoned(self.period.zone.clone()).strftime("%Y-%m-%d %H:%M %Z")
             ));
         }
@@ -354,8 +364,8 @@ impl Comparison<'_> {
     }
 }
 
-/// A tenth of an hour.
-const NEGLIGIBLE_SECONDS: f64 = 360.0;
+/// Of CPU or GPU time. Each job's part of each hour is cut to whole seconds.
+const NEGLIGIBLE_SECONDS: f64 = 60.0;
 
 fn difference(ours: Option<f64>, theirs: Option<f64>) -> Option<f64> {
     ours.zip(theirs).map(|(ours, theirs)| ours - theirs)
@@ -437,13 +447,13 @@ mod tests {
     #[test]
     fn a_difference_is_explained_as_far_as_can_be_told() {
         check(Some((100_000.0, 0)), Some(100_900.0), &[], None); // 0.9 %
-        check(Some((0.0, 0)), Some(350.0), &[], None); // less than a tenth of an hour
+        check(Some((0.0, 0)), Some(59.0), &[], None); // less than a minute
         check(Some((100_000.0, 0)), Some(103_000.0), &[], Some("less than sreport"));
         check(Some((103_000.0, 0)), Some(100_000.0), &[], Some("more than sreport"));
         check(Some((100_000.0, 2)), Some(140_000.0), &[], Some("2 jobs still ran"));
         check(Some((100_000.0, 0)), Some(140_000.0), &["2026-11-14"], Some("1 days were not"));
         check(Some((100_000.0, 0)), None, &[], Some("sreport lists no such user"));
-        check(Some((100.0, 0)), None, &[], None);
+        check(Some((50.0, 0)), None, &[], None);
         check(None, Some(100_000.0), &[], Some("no job of theirs is in the lake"));
     }
 

@@ -5,6 +5,11 @@
 mod bad_input;
 mod demo;
 mod docs;
+mod doctor;
+mod import;
+mod live;
 mod program;
+mod reconcile;
 mod serve;
 mod street;
+mod stub;
