@@ -221,7 +221,7 @@ impl Import {
             // Jobs of earlier days may end on one that has no file.
             let time = time.unwrap_or(end_of_day);
             let parsed = self.parsed("slurm-usage-raw", day, time, &text)?;
-            rejects.extend(self.rejects("slurm-usage raw", day, parsed.rejects)?);
+            rejects.extend(self.rejects("slurm-usage raw", time.min(end_of_day), parsed.rejects));
             jobs.extend(parsed.records);
         }
 
@@ -238,7 +238,12 @@ impl Import {
                     let text = processed.end();
                     let parsed =
                         self.parsed("slurm-usage-processed", day, processed_time, &text)?;
-                    rejects.extend(self.rejects("slurm-usage processed", day, parsed.rejects)?);
+                    let time_seen = processed_time.min(end_of_day);
+                    rejects.extend(self.rejects(
+                        "slurm-usage processed",
+                        time_seen,
+                        parsed.rejects,
+                    ));
                     jobs = better_of(jobs, parsed.records);
                     time = time.max(Some(processed_time));
                 }
@@ -268,11 +273,10 @@ impl Import {
         Ok(parse(Sacct::new(&self.cluster, time), text))
     }
 
-    /// What was set aside, under the first moment after its day: files that were copied at one
-    /// instant keep their rejects apart.
-    fn rejects(&self, source: &str, day: Date, rejected: Vec<Rejected>) -> Result<Vec<Reject>> {
-        let time = self.midnight(day.tomorrow()?)?;
-        Ok(rejected
+    /// What was set aside, under the end of its day: files that were copied at one instant keep
+    /// their rejects apart.
+    fn rejects(&self, source: &str, time: Timestamp, rejected: Vec<Rejected>) -> Vec<Reject> {
+        rejected
             .into_iter()
             .map(|rejected| Reject {
                 cluster: self.cluster.clone(),
@@ -282,7 +286,7 @@ impl Import {
                 reason: rejected.reason,
                 text: rejected.text,
             })
-            .collect())
+            .collect()
     }
 
     fn midnight(&self, day: Date) -> Result<Timestamp> {

@@ -65,6 +65,8 @@ fn gpus(list: &str) -> Vec<(Option<String>, i64)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn check(gres: &str, used: &str, expected: &str) {
@@ -104,5 +106,12 @@ mod tests {
         let gpu01 = &nodes.iter().find(|(node, _)| node == "gpu01").unwrap().1;
         let a100 = GpuModel { model: Some("a100".to_owned()), gpus: 4, used: Some(2) };
         assert_eq!(*gpu01, [a100]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text in "(NodeName=[a-z]{0,2} Gres=[gpu:,0-9()]{0,20} GresUsed=[gpu:,0-9()IDX-]{0,20}\n|.{0,20}\n){0,4}") {
+            gpu_models(&text);
+        }
     }
 }

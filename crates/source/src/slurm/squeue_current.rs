@@ -189,6 +189,8 @@ impl Columns {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::parsed::parse;
 
@@ -264,5 +266,25 @@ mod tests {
         assert_eq!(parsed.records.len(), 1);
         let reasons: Vec<_> = parsed.rejects.iter().map(|reject| reject.reason.as_str()).collect();
         assert_eq!(reasons, ["CPUS cannot be `many`", "the job has no state"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_cut_anywhere_are_read_as_if_whole(
+            lines in prop::collection::vec(prop_oneof![
+                any::<Vec<u8>>(),
+                Just(b"JOBID|STATE|CPUS|OVER_SUBSCRIBE|NODELIST|\n".to_vec()),
+                "[0-9_]{0,3}\\|[A-Z]{0,7}\\|[0-9K]{0,3}\\|NO\\|[a-c0-9,\\[\\]-]{0,9}\\|\n"
+                    .prop_map(String::into_bytes),
+            ], 0..6),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let text = lines.concat();
+            let cut = cut.index(text.len() + 1);
+            let mut pieces = SqueueCurrent::new();
+            pieces.push(&text[..cut]);
+            pieces.push(&text[cut..]);
+            prop_assert_eq!(pieces.finish(), parse(SqueueCurrent::new(), &text));
+        }
     }
 }

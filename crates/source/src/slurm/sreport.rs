@@ -122,6 +122,8 @@ impl Columns {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::parsed::parse;
 
@@ -186,5 +188,16 @@ mod tests {
         assert_eq!(reasons, [(2, "Used cannot be `many`"), (3, "expected 5 cells, found 2")]);
         assert_eq!(parse(Sreport::new(), b"no such report\n").rejects.len(), 1);
         assert_eq!(parse(Sreport::new(), b"").rejects, []);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(text in prop_oneof![
+            any::<Vec<u8>>(),
+            "(Cluster\\|Account\\|Login\\|TRES Name\\|Used\n)?([a-z|0-9]{0,12}\n){0,5}"
+                .prop_map(String::into_bytes),
+        ]) {
+            parse(Sreport::new(), &text);
+        }
     }
 }
