@@ -28,11 +28,12 @@ pub struct RawDays {
     still_ran: HashSet<String>,
 }
 
-/// A job and its steps.
+/// A job and its steps, as they are printed.
 #[derive(Default)]
 struct Group {
-    job: Option<Vec<Option<String>>>,
-    steps: Vec<Vec<Option<String>>>,
+    job: Option<Vec<u8>>,
+    job_id: String,
+    steps: Vec<u8>,
     end_day: Option<Date>,
 }
 
@@ -91,28 +92,28 @@ impl RawDays {
     ) {
         let places = COLUMNS.map(|name| names.iter().position(|known| known == name));
         for row in 0..rows {
-            let cells: Vec<Option<String>> = places
-                .iter()
-                .map(|place| place.and_then(|place| cell(row, place)).map(str::to_owned))
-                .collect();
-            self.add_row(cells);
+            self.add_row(places.map(|place| place.and_then(|place| cell(row, place))));
         }
     }
 
-    fn add_row(&mut self, cells: Vec<Option<String>>) {
-        let job_id = cells[JOB_ID].as_deref().unwrap_or_default();
-        let raw_id = cells[JOB_ID_RAW].as_deref().unwrap_or(job_id);
+    fn add_row(&mut self, cells: [Option<&str>; COLUMNS.len()]) {
+        let job_id = cells[JOB_ID].unwrap_or_default();
+        let raw_id = cells[JOB_ID_RAW].unwrap_or(job_id);
         let is_step = job_id.contains('.');
-        let id = raw_id.split('.').next().unwrap_or(raw_id).to_owned();
-        if is_step && self.still_ran.contains(&id) {
+        let id = raw_id.split('.').next().unwrap_or(raw_id);
+        if is_step && self.still_ran.contains(id) {
             return;
         }
-        let group = self.held.entry(id).or_default();
+        let printed = self.times_read(cells);
+        let group = self.held.entry(id.to_owned()).or_default();
         if is_step {
-            group.steps.push(cells);
+            print(&printed, &mut group.steps);
         } else {
-            group.end_day = cells[END].as_deref().and_then(wall_clock).map(DateTime::date);
-            group.job = Some(cells);
+            let mut line = Vec::new();
+            print(&printed, &mut line);
+            group.job = Some(line);
+            job_id.clone_into(&mut group.job_id);
+            group.end_day = cells[END].and_then(wall_clock).map(DateTime::date);
         }
     }
 
@@ -129,9 +130,8 @@ impl RawDays {
                 held.insert(id, group);
                 continue;
             }
-            for row in group.job.iter().chain(&group.steps) {
-                print(&self.times_read(row), &mut text);
-            }
+            text.extend(group.job.as_deref().unwrap_or_default());
+            text.extend(&group.steps);
             if group.job.is_some() && group.end_day.is_none() {
                 self.still_ran.insert(id);
             }
@@ -142,20 +142,20 @@ impl RawDays {
 
     /// The ids of jobs that wait for the day of their end.
     pub fn held_job_ids(&self) -> HashSet<String> {
-        let ids = self.held.values().filter_map(|group| group.job.as_ref()?[JOB_ID].clone());
-        ids.collect()
+        let jobs = self.held.values().filter(|group| group.job.is_some());
+        jobs.map(|group| group.job_id.clone()).collect()
     }
 
     /// A row with its moments as seconds since the epoch.
-    fn times_read(&self, row: &[Option<String>]) -> Vec<Option<String>> {
-        let mut row = row.to_vec();
-        let start = row[START].as_deref().and_then(|text| moment(text, &self.zone));
+    fn times_read(&self, cells: [Option<&str>; COLUMNS.len()]) -> Vec<Option<String>> {
+        let mut row: Vec<Option<String>> =
+            cells.iter().map(|cell| cell.map(str::to_owned)).collect();
+        let start = cells[START].and_then(|text| moment(text, &self.zone));
         for index in [SUBMIT, ELIGIBLE, START, END] {
-            let Some(text) = row[index].as_deref() else { continue };
-            let read = match (index, start) {
+            let read = cells[index].and_then(|text| match (index, start) {
                 (END, Some(start)) => end_moment(text, start, &self.zone),
                 _ => moment(text, &self.zone),
-            };
+            });
             // What is no time (`Unknown`, or nonsense) is left for the parser to judge.
             if let Some(time) = read {
                 row[index] = Some(time.as_second().to_string());
