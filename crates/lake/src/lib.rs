@@ -4,6 +4,7 @@
 //! moment. What was there stays until what replaces it is whole and on the disk.
 
 mod archive;
+mod foreign;
 mod lock;
 mod merge;
 mod observe;
@@ -28,6 +29,7 @@ use record::{Job, JobDay, NodeDay, Record, TABLES, Table};
 use tracker::Summed;
 
 pub use archive::Archive;
+pub use foreign::{ForeignRows, read_foreign};
 pub use observe::Snapshot;
 pub use parquet_file::TimeRange;
 pub use tracker::{DayFacts, FileFacts, Tracker};
@@ -117,6 +119,11 @@ impl Lake {
     /// The only one that may change a cluster's files, until it is dropped.
     pub async fn writer(&self, cluster: &str) -> Result<Writer> {
         Writer::open(self.clone(), cluster).await
+    }
+
+    /// Who is collecting a cluster right now: the number of the process; nothing if nobody is.
+    pub fn collector(&self, cluster: &str) -> Result<Option<String>> {
+        lock::holder(&self.root, cluster)
     }
 
     /// The clusters that the lake has files of, by name.

@@ -48,3 +48,29 @@ impl Lock {
         Ok(Lock { _file: file })
     }
 }
+
+/// The process that holds a cluster's lock, as it wrote itself down; nothing if nobody does.
+pub(crate) fn holder(root: &Path, cluster: &str) -> Result<Option<String>> {
+    let path = root.join("lock").join(format!("{cluster}.lock"));
+    let mut file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot open {}", path.display()));
+        }
+    };
+    // Shared, and let go at once: a collector that begins at this very moment is refused only if
+    // it comes between the two.
+    match file.try_lock_shared() {
+        Ok(()) => Ok(None),
+        Err(TryLockError::WouldBlock) => {
+            let mut process = String::new();
+            // Who holds it is good to know, no more.
+            let _ = file.read_to_string(&mut process);
+            Ok(Some(process.trim().to_owned()))
+        }
+        Err(TryLockError::Error(error)) => {
+            Err(error).with_context(|| format!("cannot lock {}", path.display()))
+        }
+    }
+}

@@ -23,14 +23,16 @@ use crate::config::{Config, Environment};
         plimsoll demo                       a simulated site, no scheduler needed\n  \
         plimsoll init                       a first plimsoll.toml from what is installed here\n  \
         plimsoll collect --days 7           the last days into ./data\n  \
-        plimsoll analyze                    who used how much, how well\n\n\
+        plimsoll analyze                    who used how much, how well\n  \
+        plimsoll                            who holds what right now (plimsoll current)\n\n\
         Exit status: 0 done, 1 done with findings (input or files that could not be read), 2 could not."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) site: Site,
+    /// Without one, what is running now.
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 /// What every command takes.
@@ -58,6 +60,17 @@ pub(crate) enum Command {
     Sql(Sql),
     /// What is kept, how fresh it is, and what went wrong
     Status(Status),
+    /// Who holds what right now, and who waits for what; also what no command at all does
+    Current(Current),
+    /// Each node right now: state, CPUs, memory and GPUs in use, and why it is not usable
+    Nodes(Nodes),
+    /// Try everything that collecting needs, and say what to do where it fails
+    #[command(visible_alias = "doctor")]
+    Test(Test),
+    /// Compare our totals with those of SLURM's sreport, and explain the difference
+    Reconcile(Reconcile),
+    /// Take over the history that another tool kept
+    Import(Import),
     /// Show the reports as web pages
     Serve(Serve),
     /// Fill a folder with a simulated site of two clusters, and show the first reports
@@ -149,6 +162,94 @@ pub(crate) struct Status {
     pub(crate) output: Output,
 }
 
+#[derive(Args, Default)]
+#[command(after_help = "Examples:\n  \
+    plimsoll current\n  \
+    plimsoll current --cluster alder --format json\n\n\
+    Asks squeue and scontrol once for each SLURM cluster. Without a plimsoll.toml it asks the\n\
+    cluster that this machine belongs to.")]
+pub(crate) struct Current {
+    /// Only this cluster; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Vec<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll nodes\n  \
+    plimsoll nodes --cluster alder -o nodes.html\n\n\
+    Asks scontrol once for each SLURM cluster. Without a plimsoll.toml it asks the cluster that\n\
+    this machine belongs to.")]
+pub(crate) struct Nodes {
+    /// Only this cluster; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Vec<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll test\n  \
+    plimsoll doctor --cluster alder --format json\n\n\
+    A line a check: ok, warn or FAIL, what was tried, what was seen, what to do.\n\
+    Exit status: 0 all is fine, 1 something is to be looked at, 2 could not try.")]
+pub(crate) struct Test {
+    /// Only this cluster; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Vec<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll reconcile --days 30\n  \
+    plimsoll reconcile --from 2026-11-01 --to 2026-12-01 --cluster alder -o november.csv\n\n\
+    sreport adds up whole hours that are over; the period is cut to those.\n\
+    Exit status: 0 both agree, 1 they differ, 2 could not compare.")]
+pub(crate) struct Reconcile {
+    #[command(flatten)]
+    pub(crate) about: About,
+    /// How many percent of a sum may differ without being called a difference
+    #[arg(long, default_value_t = 1.0, value_name = "PERCENT")]
+    pub(crate) tolerance: f64,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Args)]
+pub(crate) struct Import {
+    #[command(subcommand)]
+    pub(crate) tool: Tool,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Tool {
+    /// The raw/ and processed/ folders of slurm-usage
+    SlurmUsage(ImportSlurmUsage),
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  \
+    plimsoll import slurm-usage ~/slurm-usage/data --cluster alder --zone America/Chicago\n\n\
+    A job that sacct printed (raw/) counts before what was made of it (processed/), and one that\n\
+    plimsoll collected from SLURM itself before both. Run twice, it changes nothing.")]
+pub(crate) struct ImportSlurmUsage {
+    /// The folder that slurm-usage calls data_dir
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Whose history it is [default: the one SLURM cluster of the configuration]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
+    /// The time zone of the machine that slurm-usage ran on, such as America/Chicago [default: the
+    /// configuration's]
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) zone: Option<String>,
+}
+
 #[derive(Args)]
 #[command(after_help = "Example:\n  plimsoll serve --listen 127.0.0.1:8099\n\n\
     There are no accounts yet: whoever reaches the address sees every report. Keep it on this\n\
@@ -196,7 +297,7 @@ pub(crate) struct About {
 }
 
 /// Where an answer goes, and as what.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Output {
     /// text, csv, json, markdown or html [default: by the file's ending, else text]
     #[arg(long, value_name = "FORMAT")]

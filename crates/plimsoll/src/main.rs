@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use cli::{Cli, Command};
+use cli::{Cli, Command, Current, Import, Tool};
 
 /// How a command ended that did what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,19 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
     let runtime = tokio::runtime::Runtime::new()?;
     let site = cli.site;
-    match cli.command {
+    let command = cli.command.unwrap_or(Command::Current(Current::default()));
+    match command {
+        Command::Current(arguments) => command::current::run(&site.load()?, &arguments),
+        Command::Nodes(arguments) => command::nodes::run(&site.load()?, &arguments),
+        Command::Test(arguments) => {
+            runtime.block_on(command::doctor::run(&site.load()?, &arguments))
+        }
+        Command::Import(Import { tool: Tool::SlurmUsage(arguments) }) => {
+            runtime.block_on(command::import::slurm_usage(&site.load()?, &arguments))
+        }
+        Command::Reconcile(arguments) => {
+            runtime.block_on(command::reconcile::run(&site.load()?, &arguments))
+        }
         Command::Init(arguments) => command::init::run(&arguments),
         Command::Collect(arguments) => {
             runtime.block_on(command::collect::run(&site.load()?, &arguments))

@@ -17,6 +17,11 @@ impl Period {
         self.end.as_second() - self.start.as_second()
     }
 
+    /// Whether it is a moment: what was seen then, not what happened over a time.
+    pub fn is_moment(&self) -> bool {
+        self.start == self.end
+    }
+
     /// The zone's name, such as `America/Chicago`; of one that has none, its offset at the end.
     pub fn zone_name(&self) -> String {
         match self.zone.iana_name() {

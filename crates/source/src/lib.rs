@@ -3,6 +3,7 @@
 pub mod htcondor;
 pub mod machine;
 mod notation;
+pub mod origin;
 mod parsed;
 pub mod simulated;
 pub mod slurm;

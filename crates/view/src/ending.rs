@@ -17,12 +17,14 @@ pub(crate) enum Line {
 /// The ending of a report, free of control characters.
 pub(crate) fn ending(report: &Report) -> Vec<Line> {
     let period = &report.period;
-    let mut lines = vec![Line::Plain(format!(
-        "Period: {}, {}, end not included",
-        span(period),
-        visible(&period.zone_name())
-    ))];
-    if report.coverage.clusters.is_empty() {
+    let zone = period.zone_name();
+    let mut lines = vec![Line::Plain(if period.is_moment() {
+        format!("As of {}, {}", moment(period.start, period), visible(&zone))
+    } else {
+        format!("Period: {}, {}, end not included", span(period), visible(&zone))
+    })];
+    // What is seen now was not collected.
+    if report.coverage.clusters.is_empty() && !period.is_moment() {
         lines.push(Line::Warning("nothing was collected from any cluster".to_owned()));
     }
     for cluster in &report.coverage.clusters {
@@ -41,7 +43,11 @@ pub(crate) fn ending(report: &Report) -> Vec<Line> {
 
 /// What stands in place of an empty table.
 pub(crate) fn nothing(report: &Report) -> String {
-    format!("Nothing to show from {}.", span(&report.period))
+    let period = &report.period;
+    if period.is_moment() {
+        return format!("Nothing to show at {}.", moment(period.start, period));
+    }
+    format!("Nothing to show from {}.", span(period))
 }
 
 fn span(period: &Period) -> String {

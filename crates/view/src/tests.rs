@@ -438,3 +438,19 @@ fn formats_are_found_by_name_and_by_file() {
     assert!(by_extension(Path::new("report")).is_none());
     assert!(by_name("xml").is_none());
 }
+
+#[test]
+fn what_was_seen_at_a_moment_has_no_period_and_needs_no_collection() {
+    let mut report = awkward();
+    report.period.start = report.period.end;
+    report.coverage = Coverage::default();
+    report.notes.clear();
+    let text = |report: &Report| {
+        let format = by_name("text").unwrap();
+        String::from_utf8(format.render(std::slice::from_ref(report), &Look::default())).unwrap()
+    };
+    let shown = text(&report);
+    assert!(shown.ends_with("\n\nAs of 2026-11-15 00:00 CST, America/Chicago\n"), "{shown}");
+    report.table.rows.clear();
+    assert!(text(&report).contains("Nothing to show at 2026-11-15 00:00 CST."));
+}

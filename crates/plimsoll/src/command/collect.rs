@@ -54,7 +54,7 @@ async fn collect(lake: &Lake, cluster: &Cluster, days: u16) -> Result<Summary> {
 }
 
 /// The configured clusters, or those of them that are named.
-fn chosen(config: &Config, names: &[String]) -> Result<Vec<Cluster>> {
+pub(super) fn chosen(config: &Config, names: &[String]) -> Result<Vec<Cluster>> {
     let known: Vec<&str> = config.clusters.iter().map(|cluster| cluster.name.as_str()).collect();
     if known.is_empty() {
         match &config.path {

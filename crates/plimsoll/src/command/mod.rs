@@ -2,9 +2,15 @@
 
 pub(crate) mod analyze;
 pub(crate) mod collect;
+pub(crate) mod current;
 pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod import;
 pub(crate) mod init;
+mod live;
+pub(crate) mod nodes;
 pub(crate) mod output;
+pub(crate) mod reconcile;
 pub(crate) mod report;
 pub(crate) mod serve;
 pub(crate) mod sql;

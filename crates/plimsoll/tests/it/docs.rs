@@ -115,16 +115,27 @@ fn command_line() {
     };
     let main = help(&["--help"]);
     let mut text = format!("# Command line\n\n{GENERATED}```\n{main}```\n");
-    let commands = main.split_once("Commands:\n").unwrap().1;
-    for line in commands.lines().take_while(|line| !line.is_empty()) {
-        let command = line.split_whitespace().next().unwrap();
-        if command == "help" {
-            continue;
+    for command in commands_in(&main) {
+        let own = help(&[command, "--help"]);
+        write!(text, "\n## plimsoll {command}\n\n```\n{own}```\n").unwrap();
+        for below in commands_in(&own) {
+            let own = help(&[command, below, "--help"]);
+            write!(text, "\n## plimsoll {command} {below}\n\n```\n{own}```\n").unwrap();
         }
-        write!(text, "\n## plimsoll {command}\n\n```\n{}```\n", help(&[command, "--help"]))
-            .unwrap();
     }
     check("command-line.md", &text);
+}
+
+/// The commands that a help lists, but for the help itself.
+fn commands_in(help: &str) -> impl Iterator<Item = &str> {
+    let commands = help.split_once("Commands:\n").map_or("", |(_, commands)| commands);
+    commands
+        .lines()
+        .take_while(|line| !line.is_empty())
+        // What a meaning takes in further lines is set in deeper.
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|command| *command != "help")
 }
 
 /// Every command that the README shows is one that the program has.

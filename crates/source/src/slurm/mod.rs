@@ -1,5 +1,6 @@
 //! What SLURM's commands print. A file a command: how it is asked, how its answer is read.
 
+mod gres_used;
 mod jobstats;
 #[cfg(test)]
 mod recordings;
@@ -7,21 +8,31 @@ mod rows;
 mod sacct;
 mod sacct_fields;
 mod scontrol;
+mod settings;
 mod squeue;
+mod squeue_current;
+mod sreport;
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
+pub use gres_used::{GpuModel, gpu_models};
 pub use sacct::{Sacct, sacct};
 pub use sacct_fields::{Lacking, Offered, sacct_fields};
 pub use scontrol::{ScontrolNode, scontrol_show_node};
+pub use settings::{
+    Purge, database_settings, purge, release, sacct_users, sacctmgr_show_configuration,
+    scontrol_show_config, setting, version_of,
+};
 pub use squeue::{Squeue, Waiting, left_the_queue, squeue};
+pub use squeue_current::{CurrentJob, Phase, SqueueCurrent, squeue_current};
+pub use sreport::{Sreport, Utilization, sreport};
 
 use rows::{Column, Row};
 
 /// What the commands are asked to print between cells: a byte that hardly anybody types.
-const DELIMITER: char = '\x1f';
+pub(crate) const DELIMITER: char = '\x1f';
 
 /// What SLURM prints where it has no value: not yet, never, not asked for, without a limit.
 const NO_VALUE: [&[u8]; 11] = [

@@ -1,0 +1,527 @@
+//! `plimsoll import`: takes over the history that another tool kept.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use lake::{Archive, Change, Lake, LakeFile, Trackers, Writer, read_foreign};
+use record::{Collection, Job, Record, Reject, is_final_state};
+use source::origin::slurm_usage::{ProcessedDay, RawDays};
+use source::slurm::Sacct;
+use source::{Parsed, Rejected, parse};
+
+use crate::cli::ImportSlurmUsage;
+use crate::command::collect::progress;
+use crate::config::{Config, Kind, is_cluster_name};
+use crate::{Outcome, complain};
+
+pub(crate) async fn slurm_usage(config: &Config, arguments: &ImportSlurmUsage) -> Result<Outcome> {
+    let zone = match &arguments.zone {
+        Some(name) => TimeZone::get(name).with_context(|| {
+            format!("--zone {name:?} is no time zone; write it as America/Chicago or UTC")
+        })?,
+        None => config.zone.clone(),
+    };
+    let cluster = cluster(config, arguments.cluster.as_deref())?;
+    let days = days_in(&arguments.folder)?;
+    let lake = Lake::create(&config.data_dir)?;
+    let mut import = Import {
+        jobs_in_lake: job_files(&lake, &cluster).await?,
+        writer: lake.writer(&cluster).await?,
+        lake,
+        cluster,
+        zone,
+        raw: None,
+        summary: Summary::default(),
+    };
+    import.all(&days).await?;
+    let summary = import.summary;
+    complain(&summary.line(&days, &import.zone));
+    import.writer.finish()?;
+    Ok(if summary.is_clean() { Outcome::Done } else { Outcome::Findings })
+}
+
+/// What a job's row says about where it comes from.
+const SOURCE: &str = "slurm-usage";
+
+/// The cluster whose history it is: slurm-usage knows one, and not what it is called.
+fn cluster(config: &Config, named: Option<&str>) -> Result<String> {
+    if let Some(name) = named {
+        if !is_cluster_name(name) {
+            bail!("--cluster {name:?} cannot be a cluster's name: letters, digits, `.`, `_`, `-`");
+        }
+        return Ok(name.to_owned());
+    }
+    let slurm: Vec<&str> = config
+        .clusters
+        .iter()
+        .filter(|cluster| cluster.kind == Kind::Slurm)
+        .map(|cluster| cluster.name.as_str())
+        .collect();
+    match slurm[..] {
+        [one] => Ok(one.to_owned()),
+        [] => bail!("no SLURM cluster is configured; say whose history it is with --cluster NAME"),
+        _ => bail!("say whose history it is with --cluster, one of {}", slurm.join(", ")),
+    }
+}
+
+/// The files of one day.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct DayFiles {
+    raw: Option<PathBuf>,
+    processed: Option<PathBuf>,
+}
+
+/// The days in a folder of slurm-usage, by their date.
+fn days_in(folder: &Path) -> Result<BTreeMap<Date, DayFiles>> {
+    let mut days: BTreeMap<Date, DayFiles> = BTreeMap::new();
+    for part in ["raw", "processed"] {
+        let folder = folder.join(part);
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot read {}", folder.display()));
+            }
+        };
+        for entry in entries {
+            let path = entry.with_context(|| format!("cannot read {}", folder.display()))?.path();
+            let day: Option<Date> = path
+                .file_name()
+                .and_then(|name| name.to_str()?.strip_suffix(".parquet")?.parse().ok());
+            let Some(day) = day else { continue };
+            let files = days.entry(day).or_default();
+            match part {
+                "raw" => files.raw = Some(path),
+                _ => files.processed = Some(path),
+            }
+        }
+    }
+    if days.is_empty() {
+        bail!(
+            "{} holds no raw/2025-08-14.parquet and no processed/2025-08-14.parquet; name the \
+             folder that slurm-usage calls data_dir",
+            folder.display()
+        );
+    }
+    Ok(days)
+}
+
+/// Where the lake keeps the jobs of each day.
+async fn job_files(lake: &Lake, cluster: &str) -> Result<HashMap<Date, LakeFile>> {
+    let files = lake.files(&Job::TABLE, &Trackers::new()).await?;
+    let of_cluster = files.into_iter().filter(|file| file.cluster == cluster);
+    Ok(of_cluster.map(|file| (file.date, file)).collect())
+}
+
+#[derive(Default)]
+struct Summary {
+    jobs: usize,
+    change: Change,
+    /// Jobs that the lake already has from the scheduler itself.
+    left: usize,
+    rejects: usize,
+    unreadable: usize,
+}
+
+impl Summary {
+    fn is_clean(&self) -> bool {
+        self.rejects == 0 && self.unreadable == 0
+    }
+
+    fn line(&self, days: &BTreeMap<Date, DayFiles>, zone: &TimeZone) -> String {
+        let (first, last) = match (days.keys().next(), days.keys().next_back()) {
+            (Some(first), Some(last)) => (first, last),
+            _ => return "nothing to import".to_owned(),
+        };
+        let mut line = format!(
+            "imported {} jobs of {} days from {first} to {last}, their times read in {}: {} rows new, {} changed",
+            self.jobs,
+            days.len(),
+            zone.iana_name().unwrap_or("this machine's zone"),
+            self.change.added,
+            self.change.changed
+        );
+        if self.left > 0 {
+            line +=
+                &format!("; {} were collected from SLURM itself and left as they are", self.left);
+        }
+        if self.rejects > 0 {
+            line += &format!(
+                "; {} pieces could not be read and were set aside (`plimsoll report rejects`)",
+                self.rejects
+            );
+        }
+        if self.unreadable > 0 {
+            line += &format!("; {} files could not be read", self.unreadable);
+        }
+        line
+    }
+}
+
+/// An import on its way.
+struct Import {
+    lake: Lake,
+    writer: Writer,
+    cluster: String,
+    zone: TimeZone,
+    /// What of `raw/` waits for later days.
+    raw: Option<RawDays>,
+    /// As they were before: nothing that is imported now counts as collected.
+    jobs_in_lake: HashMap<Date, LakeFile>,
+    summary: Summary,
+}
+
+impl Import {
+    /// Takes over days in their order, each whole before the next: an import that is stopped
+    /// and begun again ends with the same lake.
+    async fn all(&mut self, days: &BTreeMap<Date, DayFiles>) -> Result<()> {
+        let progress = progress(days.len() as u64, &self.cluster);
+        let dates: Vec<Date> = days.keys().copied().collect();
+        let mut taken: Vec<(Date, Timestamp)> = Vec::new();
+        for (index, (day, files)) in days.iter().enumerate() {
+            progress.set_message(day.to_string());
+            let time = self.day(*day, files, dates.get(index + 1).copied()).await?;
+            taken.extend(time.map(|time| (*day, time)));
+            progress.inc(1);
+        }
+        progress.finish_and_clear();
+        self.collected(&taken).await
+    }
+
+    /// Takes over a day; gives when its files were last written, if any could be read.
+    async fn day(
+        &mut self,
+        day: Date,
+        files: &DayFiles,
+        next: Option<Date>,
+    ) -> Result<Option<Timestamp>> {
+        let mut jobs: Vec<Job> = Vec::new();
+        let mut rejects: Vec<Reject> = Vec::new();
+        let mut time = None;
+        let mut seen = Seen::default();
+
+        let mut raw = self.raw.take().unwrap_or_else(|| RawDays::new(self.zone.clone()));
+        if let Some(path) = &files.raw {
+            match read_raw(path, &mut raw, &mut seen) {
+                Ok(modified) => time = Some(modified),
+                Err(error) => self.unreadable(&error),
+            }
+        }
+        // Later days may still have steps of jobs of this one.
+        let text = raw.end_day(next);
+        let held = raw.held_job_ids();
+        self.raw = Some(raw);
+        let end_of_day = self.midnight(day.tomorrow()?)?;
+        if let Some(text) = text {
+            // Jobs of earlier days may end on one that has no file.
+            let time = time.unwrap_or(end_of_day);
+            let parsed = self.parsed("slurm-usage-raw", day, time, &text)?;
+            rejects.extend(self.rejects("slurm-usage raw", time.min(end_of_day), parsed.rejects));
+            jobs.extend(parsed.records);
+        }
+
+        if let Some(path) = &files.processed {
+            let mut processed = ProcessedDay::new(self.zone.clone());
+            // What `sacct` printed says more than what was made of it, if its steps are there.
+            let known = |job_id: &str| {
+                held.contains(job_id)
+                    || (seen.jobs.contains(job_id) && seen.with_steps.contains(job_id))
+            };
+            match read_processed(path, &mut processed, known) {
+                Ok(modified) => {
+                    let processed_time = processed.processed_time.unwrap_or(modified);
+                    let text = processed.end();
+                    let parsed =
+                        self.parsed("slurm-usage-processed", day, processed_time, &text)?;
+                    let time_seen = processed_time.min(end_of_day);
+                    rejects.extend(self.rejects(
+                        "slurm-usage processed",
+                        time_seen,
+                        parsed.rejects,
+                    ));
+                    jobs = better_of(jobs, parsed.records);
+                    time = time.max(Some(processed_time));
+                }
+                Err(error) => self.unreadable(&error),
+            }
+        }
+
+        for job in &mut jobs {
+            SOURCE.clone_into(&mut job.source);
+            job.observed_time = observed(job, end_of_day);
+        }
+        let jobs = self.not_collected(jobs).await?;
+        self.summary.jobs += jobs.len();
+        self.summary.change += self.writer.upsert(&jobs).await?;
+        self.summary.rejects += rejects.len();
+        self.writer.upsert(&rejects).await?;
+        Ok(time)
+    }
+
+    /// Archives a text and parses it.
+    fn parsed(&self, source: &str, day: Date, time: Timestamp, text: &[u8]) -> Result<Parsed<Job>> {
+        let words = ["plimsoll", "import", "slurm-usage"].map(str::to_owned);
+        let mut archive = Archive::begin(time, &words)?;
+        archive.push(text);
+        let (frame, _) = archive.finish()?;
+        self.writer.archive_window(source, day, time, &frame)?;
+        Ok(parse(Sacct::new(&self.cluster, time), text))
+    }
+
+    /// What was set aside, under the end of its day: files that were copied at one instant keep
+    /// their rejects apart.
+    fn rejects(&self, source: &str, time: Timestamp, rejected: Vec<Rejected>) -> Vec<Reject> {
+        rejected
+            .into_iter()
+            .map(|rejected| Reject {
+                cluster: self.cluster.clone(),
+                source: source.to_owned(),
+                time,
+                position: i64::try_from(rejected.position).unwrap_or(i64::MAX),
+                reason: rejected.reason,
+                text: rejected.text,
+            })
+            .collect()
+    }
+
+    fn midnight(&self, day: Date) -> Result<Timestamp> {
+        Ok(day.to_zoned(self.zone.clone()).context("no such day in this zone")?.timestamp())
+    }
+
+    fn unreadable(&mut self, error: &anyhow::Error) {
+        complain(&format!("warning: left out: {error:#}"));
+        self.summary.unreadable += 1;
+    }
+
+    /// The jobs that the lake does not have from the scheduler itself, which knows better. A job
+    /// that it last saw unfinished is not known better.
+    ///
+    /// The same ids with times that differ by whole quarters of an hour mean that times are read
+    /// in the wrong zone, and all would be there twice: that is an error before any is written.
+    async fn not_collected(&mut self, jobs: Vec<Job>) -> Result<Vec<Job>> {
+        let mut dates: Vec<Date> = Vec::new();
+        for job in &jobs {
+            let date = job.submit_time.to_zoned(TimeZone::UTC).date();
+            dates.extend([date.yesterday(), Ok(date), date.tomorrow()].into_iter().flatten());
+        }
+        dates.sort();
+        dates.dedup();
+        let mut known: HashMap<String, Vec<Known>> = HashMap::new();
+        for date in dates {
+            let Some(file) = self.jobs_in_lake.get(&date) else { continue };
+            for job in self.lake.read::<Job>(&self.cluster, &file.meta.location).await? {
+                known.entry(job.job_id).or_default().push(Known {
+                    submit_time: job.submit_time,
+                    is_complete: job.is_complete,
+                    is_ours: job.source == SOURCE,
+                });
+            }
+        }
+        let (mut same, mut shifted) = (0, 0);
+        let mut kept = Vec::new();
+        for job in jobs {
+            let others = known.get(&job.job_id).map_or(&[][..], Vec::as_slice);
+            let equal = others.iter().find(|known| known.submit_time == job.submit_time);
+            same += usize::from(equal.is_some());
+            shifted += usize::from(
+                equal.is_none()
+                    && others.iter().any(|known| is_zone_apart(known.submit_time, job.submit_time)),
+            );
+            match equal {
+                Some(known) if !known.is_ours && (known.is_complete || !job.is_complete) => {
+                    self.summary.left += 1;
+                }
+                _ => kept.push(job),
+            }
+        }
+        if shifted > same {
+            bail!(
+                "{shifted} jobs are already in the lake, submitted whole hours earlier or later: \
+                 their times are not those of {}; give the zone of the machine that slurm-usage \
+                 ran on with --zone",
+                self.zone.iana_name().unwrap_or("this machine's zone")
+            );
+        }
+        Ok(kept)
+    }
+
+    /// Says which days are now known, so that reports count them: each run of days as one window,
+    /// for days begin at midnight of the zone and the lake counts those of UTC.
+    async fn collected(&mut self, days: &[(Date, Timestamp)]) -> Result<()> {
+        let follows = |one: &Date, other: &Date| one.tomorrow().is_ok_and(|next| next == *other);
+        let mut runs = Vec::new();
+        for run in days.chunk_by(|(one, _), (other, _)| follows(one, other)) {
+            let (Some((first, _)), Some((last, _))) = (run.first(), run.last()) else { continue };
+            let end = self.midnight(last.tomorrow()?)?;
+            let written = run.iter().map(|(_, time)| *time).max().unwrap_or(end);
+            runs.push(Collection {
+                cluster: self.cluster.clone(),
+                source: SOURCE.to_owned(),
+                start_time: written,
+                window_start: Some(self.midnight(*first)?),
+                window_end: Some(end),
+                duration_seconds: 0.0,
+                bytes: 0,
+                records: 0,
+                rejects: 0,
+                changed: 0,
+                error: None,
+            });
+        }
+        self.writer.collected(&runs).await
+    }
+}
+
+/// What the lake knows of a job before the import.
+struct Known {
+    submit_time: Timestamp,
+    is_complete: bool,
+    is_ours: bool,
+}
+
+/// Whether two moments are as far apart as the same clock time in two zones.
+fn is_zone_apart(one: Timestamp, other: Timestamp) -> bool {
+    let seconds = one.duration_since(other).abs().as_secs();
+    seconds > 0 && seconds % 900 == 0 && seconds <= 26 * 3600
+}
+
+/// The jobs of a day's raw file, and those that it has steps of.
+#[derive(Default)]
+struct Seen {
+    jobs: HashSet<String>,
+    with_steps: HashSet<String>,
+}
+
+fn read_raw(path: &Path, raw: &mut RawDays, seen: &mut Seen) -> Result<Timestamp> {
+    for rows in read_foreign(path)? {
+        let rows = rows?;
+        let Some(job_id) = rows.names().iter().position(|name| name == "JobID") else {
+            bail!("{} has no column JobID", path.display());
+        };
+        for row in 0..rows.rows() {
+            match rows.cell(row, job_id).unwrap_or_default().split_once('.') {
+                Some((job, _)) => seen.with_steps.insert(job.to_owned()),
+                None => seen.jobs.insert(rows.cell(row, job_id).unwrap_or_default().to_owned()),
+            };
+        }
+        raw.add(rows.names(), rows.rows(), |row, column| rows.cell(row, column));
+    }
+    modified(path)
+}
+
+fn read_processed(
+    path: &Path,
+    day: &mut ProcessedDay,
+    known: impl Fn(&str) -> bool,
+) -> Result<Timestamp> {
+    for rows in read_foreign(path)? {
+        let rows = rows?;
+        if !rows.names().iter().any(|name| name == "job_id") {
+            bail!("{} has no column job_id", path.display());
+        }
+        day.add(rows.names(), rows.rows(), |row, column| rows.cell(row, column), &known);
+    }
+    modified(path)
+}
+
+fn modified(path: &Path) -> Result<Timestamp> {
+    let time = fs::metadata(path)
+        .and_then(|metadata| metadata.modified())
+        .with_context(|| format!("cannot tell when {} was written", path.display()))?;
+    let time = Timestamp::try_from(time).context("a file's time lies outside the calendar")?;
+    // As the lake writes moments, so that a second import says the same.
+    Ok(Timestamp::from_microsecond(time.as_microsecond())?)
+}
+
+/// When a job was seen as it is. A running one was seen when it had run as long as it says, and
+/// one that waits at the latest when its day ended; a file's own time may be that of a copy.
+fn observed(job: &Job, end_of_day: Timestamp) -> Timestamp {
+    match (job.start_time, job.end_time) {
+        (Some(start), None) => {
+            let ran = job.elapsed_seconds.unwrap_or(0) + job.suspended_seconds.unwrap_or(0);
+            start.checked_add(SignedDuration::from_secs(ran)).unwrap_or(job.observed_time)
+        }
+        (None, None) => job.observed_time.min(end_of_day),
+        _ => job.observed_time,
+    }
+}
+
+/// The jobs of both files, each once: as `sacct` printed it, unless only the processed row knows
+/// what it used, or how it ended.
+fn better_of(raw: Vec<Job>, processed: Vec<Job>) -> Vec<Job> {
+    let measured = |job: &Job| job.total_cpu_seconds.is_some() || job.max_rss_mb.is_some();
+    let worth = |job: &Job| (is_final_state(&job.state), measured(job));
+    let mut places: HashMap<(String, Timestamp), usize> = HashMap::new();
+    let mut jobs = raw;
+    for (place, job) in jobs.iter().enumerate() {
+        places.insert((job.job_id.clone(), job.submit_time), place);
+    }
+    for job in processed {
+        match places.get(&(job.job_id.clone(), job.submit_time)) {
+            Some(&place) if worth(&job) > worth(&jobs[place]) => jobs[place] = job,
+            Some(_) => {}
+            None => jobs.push(job),
+        }
+    }
+    jobs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_same_clock_time_in_two_zones_is_whole_quarters_apart() {
+        let noon = time("2025-08-14T12:00:07Z");
+        assert!(is_zone_apart(noon, time("2025-08-14T17:00:07Z")));
+        assert!(is_zone_apart(time("2025-08-14T06:15:07Z"), noon));
+        assert!(!is_zone_apart(noon, noon));
+        assert!(!is_zone_apart(noon, time("2025-08-14T13:00:08Z")));
+        assert!(!is_zone_apart(noon, time("2025-08-16T12:00:07Z")));
+    }
+
+    fn job(line: &str) -> Job {
+        let header = "JobID|State|Submit|Start|End|ElapsedRaw|TotalCPU|AllocCPUS|NodeList";
+        let text = format!("{header}\n{line}\n");
+        parse(Sacct::new("maple", time("2025-09-01T00:00:00Z")), text.as_bytes()).records.remove(0)
+    }
+
+    #[test]
+    fn a_job_is_known_until_it_was_seen_not_until_its_file_was_copied() {
+        let end_of_day = time("2025-08-15T00:00:00Z");
+        let seen = |line: &str| observed(&job(line), end_of_day).to_string();
+        // 1755172800 is 2025-08-14T12:00:00Z.
+        assert_eq!(
+            seen("7|RUNNING|1755172800|1755172800|Unknown|600||1|n1"),
+            "2025-08-14T12:10:00Z"
+        );
+        assert_eq!(seen("7|PENDING|1755172800|Unknown|Unknown|0||1|"), "2025-08-15T00:00:00Z");
+        assert_eq!(
+            seen("7|COMPLETED|1755172800|1755172800|1755173400|600||1|n1"),
+            "2025-09-01T00:00:00Z"
+        );
+    }
+
+    #[test]
+    fn what_sacct_printed_is_preferred_unless_it_says_less() {
+        let raw = |state: &str, cpu: &str| {
+            job(&format!("7|{state}|1755172800|1755172800|1755173400|600|{cpu}|1|n1"))
+        };
+        let chosen = |one: Job, other: Job| better_of(vec![one], vec![other]).remove(0);
+        let (bare, measured) = (raw("COMPLETED", ""), raw("COMPLETED", "00:05:00"));
+        let other = raw("FAILED", "00:06:00");
+        assert_eq!(chosen(measured.clone(), other), measured);
+        assert_eq!(chosen(bare, measured.clone()), measured);
+        let elsewhere = job("8|COMPLETED|1755172800|1755172800|1755173400|600||1|n1");
+        assert_eq!(better_of(vec![measured], vec![elsewhere]).len(), 2);
+    }
+}

@@ -1,0 +1,172 @@
+//! `plimsoll nodes`: each node right now, what it has, what of it is in use, and why it is away.
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+use jiff::SignedDuration;
+use record::NodeSpan;
+use report::{Unit, Value};
+use source::slurm::{GpuModel, ScontrolNode, gpu_models, scontrol_show_node};
+use source::{Live, Machine, parse};
+
+use crate::cli::Nodes;
+use crate::command::{live, output};
+use crate::config::Config;
+use crate::{Outcome, complain};
+
+pub(crate) fn run(config: &Config, arguments: &Nodes) -> Result<Outcome> {
+    output::format(&arguments.output)?;
+    let clusters = live::clusters(config, &arguments.cluster)?;
+    let now = Live::default().now();
+    let mut rejects = 0;
+    let round = live::ask_slurm(&clusters, |name, machine| {
+        let text = live::text(machine, &scontrol_show_node())?;
+        let parser = ScontrolNode::new(name, machine.now(), SignedDuration::ZERO);
+        let parsed = parse(parser, text.as_bytes());
+        for reject in &parsed.rejects {
+            complain(&format!(
+                "warning: {name}: cannot read line {} of scontrol: {}",
+                reject.position, reject.reason
+            ));
+        }
+        rejects += parsed.rejects.len();
+        Ok((parsed.records, gpu_models(&text)))
+    })?;
+
+    let mut rows = Vec::new();
+    let mut notes = round.notes;
+    for (cluster, (nodes, models)) in &round.answers {
+        notes.push(summary(cluster, nodes));
+        let models: HashMap<&str, &[GpuModel]> =
+            models.iter().map(|(node, models)| (node.as_str(), models.as_slice())).collect();
+        let mut nodes: Vec<&NodeSpan> = nodes.iter().collect();
+        nodes.sort_by(|one, other| one.node.cmp(&other.node));
+        for node in nodes {
+            rows.push(row(cluster, node, models.get(node.node.as_str()).copied()));
+        }
+    }
+    let mut report = live::report(
+        "nodes",
+        "What do the nodes have, and what of it is in use?",
+        now,
+        &config.zone,
+        &COLUMNS,
+        rows,
+    );
+    report.notes = notes;
+    let written = output::write(&[report], &arguments.output)?;
+    Ok(if rejects == 0 && round.is_whole { written } else { Outcome::Findings })
+}
+
+const COLUMNS: [(&str, &str, Unit); 13] = [
+    ("cluster", "Cluster", Unit::Label),
+    ("node", "Node", Unit::Label),
+    ("state", "State", Unit::Label),
+    ("partitions", "Partitions", Unit::Label),
+    ("cpus_used", "CPUs used", Unit::Count),
+    ("cpus", "CPUs", Unit::Count),
+    ("memory_used", "Memory used", Unit::Bytes),
+    ("memory", "Memory", Unit::Bytes),
+    ("gpus_used", "GPUs used", Unit::Count),
+    ("gpus", "GPUs", Unit::Count),
+    ("gpu_models", "GPUs used of each model", Unit::Label),
+    ("reason", "Why not usable", Unit::Label),
+    ("reason_user", "Said by", Unit::Label),
+];
+
+fn row(cluster: &str, node: &NodeSpan, models: Option<&[GpuModel]>) -> Vec<Value> {
+    let bytes = |mebibytes: Option<f64>| {
+        mebibytes.map_or(Value::Unknown, |mebibytes| Value::Number(mebibytes * 1024.0 * 1024.0))
+    };
+    let models = models.filter(|models| !models.is_empty()).map(shown);
+    vec![
+        live::label(Some(cluster)),
+        live::label(Some(&node.node)),
+        live::label(Some(&node.state)),
+        live::label(node.partitions.as_deref()),
+        live::count(node.alloc_cpus),
+        live::count(node.cpus),
+        bytes(node.alloc_memory_mb),
+        bytes(node.memory_mb),
+        live::count(node.alloc_gpus),
+        live::count(node.gpus),
+        live::label(models.as_deref()),
+        live::label(node.reason.as_deref()),
+        live::label(node.reason_user.as_deref()),
+    ]
+}
+
+/// `a100 2/4, h100 0/1`.
+fn shown(models: &[GpuModel]) -> String {
+    let one = |entry: &GpuModel| {
+        let used = entry.used.map_or("-".to_owned(), |used| used.to_string());
+        format!("{} {used}/{}", entry.model.as_deref().unwrap_or("gpu"), entry.gpus)
+    };
+    models.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether jobs can start on a node in such a state; the words are those of `scontrol show node`.
+fn is_usable(state: &str) -> bool {
+    const AWAY: [&str; 15] = [
+        "DOWN",
+        "DRAIN",
+        "DRAINED",
+        "DRAINING",
+        "ERROR",
+        "FAIL",
+        "FAILING",
+        "FUTURE",
+        "INVAL",
+        "INVALID_REG",
+        "MAINT",
+        "MAINTENANCE",
+        "NOT_RESPONDING",
+        "NO_RESPOND",
+        "UNKNOWN",
+    ];
+    !state.split('+').any(|flag| AWAY.contains(&flag))
+}
+
+fn summary(cluster: &str, nodes: &[NodeSpan]) -> String {
+    let sum = |part: fn(&NodeSpan) -> Option<i64>| {
+        nodes.iter().map(part).sum::<Option<i64>>().map_or("-".to_owned(), |sum| sum.to_string())
+    };
+    let usable = nodes.iter().filter(|node| is_usable(&node.state)).count();
+    format!(
+        "{cluster} in all: {usable} of {} nodes usable, {} of {} CPUs and {} of {} GPUs in use.",
+        nodes.len(),
+        sum(|node| node.alloc_cpus),
+        sum(|node| node.cpus),
+        sum(|node| node.alloc_gpus),
+        sum(|node| node.gpus),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_with_a_flag_that_keeps_jobs_away_is_not_usable() {
+        for state in ["IDLE", "MIXED", "ALLOCATED+COMPLETING", "IDLE+RESERVED", "IDLE+POWERED_DOWN"]
+        {
+            assert!(is_usable(state), "{state}");
+        }
+        for state in ["IDLE+DRAIN", "DOWN", "UNKNOWN+NOT_RESPONDING", "MIXED+DRAIN", "IDLE+MAINT"] {
+            assert!(!is_usable(state), "{state}");
+        }
+    }
+
+    #[test]
+    fn models_are_shown_each_with_its_use() {
+        let model = |model: Option<&str>, used, gpus| GpuModel {
+            model: model.map(str::to_owned),
+            gpus,
+            used,
+        };
+        assert_eq!(
+            shown(&[model(Some("a100"), Some(2), 4), model(None, None, 1)]),
+            "a100 2/4, gpu -/1"
+        );
+    }
+}
