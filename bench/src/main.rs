@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use lake::Lake;
 use record::Job;
 use source::simulated::{Scale, Simulated, Site};
-use source::slurm::{self, Sacct};
+use source::slurm::{self, Offered, Sacct};
 use source::{Machine, Parser};
 
 fn main() -> Result<()> {
@@ -58,16 +58,22 @@ fn print(folder: &Path, seed: u64, days: i64, jobs: u32, nodes: u32, first: Date
         cluster: Site::slurm_cluster().to_owned(),
         now: end,
     };
+    let mut fields = Vec::new();
+    machine.run(&slurm::sacct_fields(), &mut |piece| fields.extend_from_slice(piece))?;
+    let offered = Offered::read(&fields)?;
     let mut day = first;
     while midnight(day)? < end {
         let next = day.tomorrow()?;
         let mut file = BufWriter::new(File::create(folder.join(format!("{day}.txt")))?);
         let mut written = Ok(());
-        machine.run(&slurm::sacct(midnight(day)?, midnight(next)?), &mut |piece| {
-            if written.is_ok() {
-                written = file.write_all(piece);
-            }
-        })?;
+        machine.run(
+            &slurm::sacct(midnight(day)?, midnight(next)?, &offered, None),
+            &mut |piece| {
+                if written.is_ok() {
+                    written = file.write_all(piece);
+                }
+            },
+        )?;
         written?;
         file.flush()?;
         day = next;

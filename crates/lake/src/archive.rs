@@ -1,9 +1,25 @@
 //! What a scheduler printed, compressed, so that everything can be derived again.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What was asked, and when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// When this command was started.
+    pub time: Timestamp,
+    /// When the collection began that it was part of.
+    pub run: Timestamp,
+    /// The time that it was asked about; none if about that moment.
+    pub window: Option<(Timestamp, Timestamp)>,
+    pub command: Vec<String>,
+    /// Why there is no answer, if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
 
 /// The output of one command on its way into the archive.
 ///
@@ -15,10 +31,9 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Begins the archive of what `words` printed at `time`.
-    pub fn begin(time: Timestamp, words: &[String]) -> Result<Archive> {
+    pub fn begin(asked: &Asked) -> Result<Archive> {
         let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).context("cannot start zstd")?;
-        let head = serde_json::json!({ "time": time.to_string(), "command": words });
+        let head = serde_json::to_string(asked).context("cannot say what was asked")?;
         writeln!(encoder, "{head}").context("cannot compress")?;
         Ok(Archive { encoder, bytes: 0 })
     }
@@ -32,5 +47,79 @@ impl Archive {
     /// The frame, and how many bytes were printed.
     pub fn finish(self) -> Result<(Vec<u8>, u64)> {
         Ok((self.encoder.finish().context("cannot compress")?, self.bytes))
+    }
+}
+
+/// Reads a frame back: what was asked, and the output, which goes to `sink` piece by piece.
+pub fn replay(frame: &[u8], sink: &mut dyn FnMut(&[u8])) -> Result<Asked> {
+    let decoder = zstd::stream::Decoder::with_buffer(frame).context("cannot start zstd")?;
+    let mut text = BufReader::with_capacity(256 * 1024, decoder.single_frame());
+    let asked = head(&mut text)?;
+    loop {
+        let piece = text.fill_buf().context("the frame is damaged")?;
+        if piece.is_empty() {
+            return Ok(asked);
+        }
+        let length = piece.len();
+        sink(piece);
+        text.consume(length);
+    }
+}
+
+/// What a frame says that was asked.
+pub(crate) fn asked(frame: &[u8]) -> Result<Asked> {
+    let decoder = zstd::stream::Decoder::with_buffer(frame).context("cannot start zstd")?;
+    head(&mut BufReader::new(decoder.single_frame()))
+}
+
+fn head(text: &mut impl BufRead) -> Result<Asked> {
+    const LONGEST: u64 = 1024 * 1024;
+    let mut line = Vec::new();
+    text.take(LONGEST).read_until(b'\n', &mut line).context("the frame is damaged")?;
+    serde_json::from_slice(&line).context("the frame does not say what was asked")
+}
+
+/// The frames of a file.
+pub(crate) fn frames(mut bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+    let mut frames = Vec::new();
+    while !bytes.is_empty() {
+        let Ok(length) = zstd::zstd_safe::find_frame_compressed_size(bytes) else {
+            bail!("the file is cut off or damaged");
+        };
+        frames.push(bytes[..length].to_vec());
+        bytes = &bytes[length..];
+    }
+    Ok(frames)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(time: &str, output: &[u8]) -> Vec<u8> {
+        let time: Timestamp = time.parse().unwrap();
+        let asked = Asked {
+            time,
+            run: time,
+            window: None,
+            command: vec!["squeue".to_owned()],
+            failure: None,
+        };
+        let mut archive = Archive::begin(&asked).unwrap();
+        archive.push(output);
+        archive.finish().unwrap().0
+    }
+
+    #[test]
+    fn what_was_printed_comes_back_byte_for_byte() {
+        let first = frame("2026-01-01T00:00:00Z", b"a\nb\xff");
+        let second = frame("2026-01-01T00:05:00Z", b"");
+        let file = [first.clone(), second.clone()].concat();
+        assert_eq!(frames(&file).unwrap(), [first.clone(), second]);
+        let mut output = Vec::new();
+        let asked = replay(&first, &mut |piece| output.extend_from_slice(piece)).unwrap();
+        assert_eq!(output, b"a\nb\xff");
+        assert_eq!(asked.command, ["squeue"]);
+        assert!(frames(&file[..file.len() - 3]).is_err());
     }
 }

@@ -28,11 +28,11 @@ use record::{Job, JobDay, NodeDay, Record, TABLES, Table};
 
 use tracker::Summed;
 
-pub use archive::Archive;
+pub use archive::{Archive, Asked, replay};
 pub use foreign::{ForeignRows, read_foreign};
 pub use observe::Snapshot;
 pub use parquet_file::TimeRange;
-pub use tracker::{DayFacts, FileFacts, Tracker};
+pub use tracker::{DayFacts, FileFacts, IMPORT, LAG, OpenJob, Tracker};
 pub use write::{Change, Writer};
 
 /// A lake: the folder, and the store through which its files are read.
@@ -49,6 +49,14 @@ type Step = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What is known of each cluster's files, by its name.
 pub type Trackers = BTreeMap<String, Tracker>;
+
+/// Where an answer lies in the archive.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    path: object_store::path::Path,
+    /// Of the file's frames, from 0.
+    place: usize,
+}
 
 /// One file of a table.
 #[derive(Clone, Debug)]
@@ -210,6 +218,36 @@ impl Lake {
         let bytes = self.bytes(path).await?.with_context(|| format!("{path} is gone"))?;
         parquet_file::decode(cluster, bytes)
             .with_context(|| format!("cannot read {}", self.shown(path)))
+    }
+
+    /// What the archive has of a cluster's answers, by the time they were asked for: what each was
+    /// asked, and where it is.
+    pub async fn archived(&self, cluster: &str) -> Result<Vec<(Asked, Frame)>> {
+        let mut archived = Vec::new();
+        let mut listed = self.store.list(Some(&path::raw_folder()));
+        while let Some(meta) = listed.try_next().await.context("cannot list the archive")? {
+            if path::cluster_of_raw(&meta.location).as_deref() != Some(cluster) {
+                continue;
+            }
+            let shown = || format!("cannot read {}", self.shown(&meta.location));
+            let bytes = self.bytes(&meta.location).await?.with_context(shown)?;
+            for (place, frame) in archive::frames(&bytes).with_context(shown)?.iter().enumerate() {
+                let asked = archive::asked(frame).with_context(shown)?;
+                archived.push((asked, Frame { path: meta.location.clone(), place }));
+            }
+        }
+        archived.sort_by(|(one, _), (other, _)| {
+            (one.time, &one.command).cmp(&(other.time, &other.command))
+        });
+        Ok(archived)
+    }
+
+    /// A frame of the archive.
+    pub async fn frame(&self, frame: &Frame) -> Result<Vec<u8>> {
+        let shown = || format!("cannot read {}", self.shown(&frame.path));
+        let bytes = self.bytes(&frame.path).await?.with_context(shown)?;
+        let frames = archive::frames(&bytes).with_context(shown)?;
+        frames.into_iter().nth(frame.place).with_context(shown)
     }
 
     /// How many rows a file has, by its footer.

@@ -19,8 +19,9 @@ pub(crate) struct Merged<'a, R> {
 /// Merges rows that came into those that are stored, which have one row a key. Rows are large
 /// and stay where they are.
 ///
-/// Of two rows with one key the one observed later counts, so the order in which they come
-/// does not matter.
+/// Of two rows with one key that differ the one observed later counts, so the order in which they
+/// come does not matter. Of two that say the same the first stays, so that a file's bytes follow
+/// from what was said and not from how often.
 pub(crate) fn merge<'a, R: Record>(stored: &'a [R], came: &[&'a R]) -> Merged<'a, R> {
     let state = RandomState::new();
     let hash = |row: &R| {
@@ -47,9 +48,15 @@ pub(crate) fn merge<'a, R: Record>(stored: &'a [R], came: &[&'a R]) -> Merged<'a
             }
             Entry::Occupied(occupied) => {
                 let place = *occupied.get();
-                if supersedes(row, rows[place]) {
-                    if place < stored.len() && !row.says_the_same(rows[place]) {
-                        changed[place] = true;
+                let known = rows[place];
+                if row.says_the_same(known) {
+                    // Since when it is known to be so: what is stored stays as it is.
+                    if place >= stored.len() && row.observed_time() < known.observed_time() {
+                        rows[place] = row;
+                    }
+                } else if supersedes(row, known) {
+                    if let Some(changed) = changed.get_mut(place) {
+                        *changed = true;
                     }
                     rows[place] = row;
                 }
@@ -69,11 +76,8 @@ pub(crate) fn sort<R: Record>(rows: &mut [&R]) {
 /// Whether `came` takes the place of `known`. What was seen at the same instant is decided by
 /// what it says, so that the order of arrival still does not matter.
 fn supersedes<R: Record>(came: &R, known: &R) -> bool {
-    came.observed_time().cmp(&known.observed_time()).then_with(|| {
-        if came.says_the_same(known) {
-            Ordering::Equal
-        } else {
-            format!("{came:?}").cmp(&format!("{known:?}"))
-        }
-    }) == Ordering::Greater
+    came.observed_time()
+        .cmp(&known.observed_time())
+        .then_with(|| format!("{came:?}").cmp(&format!("{known:?}")))
+        == Ordering::Greater
 }

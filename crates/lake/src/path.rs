@@ -58,6 +58,19 @@ pub(crate) fn raw(source: &str, cluster: &str, date: Date, name: &str) -> Path {
     ])
 }
 
+/// The folder of the archive.
+pub(crate) fn raw_folder() -> Path {
+    Path::from("raw")
+}
+
+/// The cluster of a file of the archive.
+pub(crate) fn cluster_of_raw(path: &Path) -> Option<String> {
+    let parts: Vec<_> = path.parts().collect();
+    let [_raw, _source, cluster, _date, name] = &parts[..] else { return None };
+    let cluster = cluster.as_ref().strip_prefix("cluster=")?.to_owned();
+    name.as_ref().ends_with(".zst").then_some(cluster)
+}
+
 /// Where a cluster's tracker is kept.
 pub(crate) fn tracker(cluster: &str) -> Path {
     Path::from_iter(["tracker".to_owned(), format!("{cluster}.json")])

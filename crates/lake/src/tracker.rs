@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
-use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStoreExt};
 use record::{Collection, Job, Record, TABLES};
@@ -62,13 +62,38 @@ pub struct FileFacts {
     pub rows: u64,
     /// The range of each column of moments.
     pub times: BTreeMap<String, TimeRange>,
+    /// Of a file of jobs, those that are not over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<OpenJob>,
 }
+
+/// A job that may still change.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct OpenJob {
+    pub job_id: String,
+    pub submit_time: Timestamp,
+    pub attempt: i64,
+    /// Whether it has not started.
+    pub is_waiting: bool,
+    /// When the scheduler was asked.
+    pub observed_time: Timestamp,
+}
+
+/// The source of what `plimsoll import` takes over.
+pub const IMPORT: &str = "slurm-usage";
+
+/// How late a scheduler's accounting may be: SLURM's trails its controller by seconds, and by more
+/// while its database is away. So long after its end a day is asked about once more.
+pub const LAG: SignedDuration = SignedDuration::from_hours(1);
 
 /// What is known of one day.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DayFacts {
     /// When the scheduler was last asked about all of the day.
     pub collected_time: Timestamp,
+    /// Whether what is known of it comes from another tool's history alone.
+    #[serde(default)]
+    pub is_imported: bool,
 }
 
 impl Tracker {
@@ -79,16 +104,43 @@ impl Tracker {
             .filter(|facts| facts.bytes == meta.size && facts.modified == modified(meta))
     }
 
-    /// Whether nothing of a day can change any more: it was asked about after it was over, and
-    /// every job that could have touched it has ended.
+    /// From when on a day has to be asked about: the whole day if it never was, what came since if
+    /// it was not over for long enough, and nothing if it was.
+    ///
+    /// A job that was not over then is in the answers about the days that follow, until it is.
+    pub fn due_from(&self, day: Date) -> Option<Timestamp> {
+        let start = path::midnight(day);
+        let Some(facts) = self.days.get(&day).filter(|facts| !facts.is_imported) else {
+            return Some(start);
+        };
+        let over = path::midnight(day.tomorrow().ok()?);
+        (facts.collected_time < over + LAG).then(|| start.max(facts.collected_time - LAG))
+    }
+
+    /// Whether nothing of a day can change any more: it was asked about when it was over, and every
+    /// job that could have touched it has ended.
     pub fn is_complete(&self, day: Date) -> bool {
-        let Ok(next_day) = day.tomorrow() else { return false };
-        self.days.get(&day).is_some_and(|facts| facts.collected_time >= path::midnight(next_day))
-            && !self.files.iter().any(|(name, facts)| {
-                name.starts_with("processed/job/")
-                    && path::parse(&name.as_str().into()).is_some_and(|file| file.date <= day)
-                    && facts.times.get("end_time").is_some_and(|range| range.nulls > 0)
-            })
+        self.due_from(day).is_none()
+            && !self.open_jobs().any(|job| path::date(job.submit_time) <= day)
+    }
+
+    /// The jobs that are not over.
+    pub fn open_jobs(&self) -> impl Iterator<Item = &OpenJob> {
+        self.files.values().flat_map(|facts| &facts.open)
+    }
+
+    /// Takes note of the jobs of a file that are not over.
+    pub(crate) fn note_open(&mut self, path: &Path, jobs: &[&Job]) {
+        if let Some(facts) = self.files.get_mut(path.as_ref()) {
+            let open = jobs.iter().filter(|job| !job.is_complete).map(|job| OpenJob {
+                job_id: job.job_id.clone(),
+                submit_time: job.submit_time,
+                attempt: job.attempt,
+                is_waiting: job.start_time.is_none(),
+                observed_time: job.observed_time,
+            });
+            facts.open = open.collect();
+        }
     }
 
     pub(crate) async fn load(lake: &Lake, cluster: &str) -> Result<Tracker> {
@@ -111,6 +163,7 @@ impl Tracker {
                 modified: modified(meta),
                 rows: footer.rows,
                 times: footer.times,
+                open: Vec::new(),
             },
         );
     }
@@ -128,12 +181,17 @@ impl Tracker {
                 if path::midnight(day) >= end {
                     break;
                 }
-                if path::midnight(day) >= start && until <= end {
+                // What was asked about before need not be asked about again.
+                let known = self.days.get(&day).map(|facts| facts.collected_time);
+                let from = known.unwrap_or_else(|| path::midnight(day)).max(path::midnight(day));
+                if start <= from && until <= end {
+                    let is_imported = collection.source == IMPORT;
                     let facts = self
                         .days
                         .entry(day)
-                        .or_insert(DayFacts { collected_time: collection.start_time });
+                        .or_insert(DayFacts { collected_time: collection.start_time, is_imported });
                     facts.collected_time = facts.collected_time.max(collection.start_time);
+                    facts.is_imported &= is_imported;
                 }
                 day = next_day;
             }

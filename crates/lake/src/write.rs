@@ -1,7 +1,7 @@
 //! Records into files, whole or not at all.
 
 use std::any::Any;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ use record::{Collection, Job, JobDay, NodeDay, Record, Span};
 use crate::lock::Lock;
 use crate::merge::{Merged, merge, sort};
 use crate::observe::{Snapshot, observe};
-use crate::{Lake, Tracker, parquet_file, path, tracker};
+use crate::{Lake, OpenJob, Tracker, parquet_file, path, tracker};
 
 /// The only one that may change a cluster's files.
 pub struct Writer {
@@ -89,10 +89,68 @@ impl Writer {
         let Some(first) = jobs.first() else { return Ok(()) };
         let submit_day = path::midnight(path::date(first.submit_time));
         let (days, nodes) = record::sum_up(submit_day, jobs, &self.lake.zone);
+        self.tracker.note_open(&self.file::<Job>(submit_day), jobs);
         let path = self.file::<JobDay>(submit_day);
         self.replace(&path, &days.iter().collect::<Vec<_>>()).await?;
         let path = self.file::<NodeDay>(submit_day);
         self.replace(&path, &nodes.iter().collect::<Vec<_>>()).await
+    }
+
+    /// Puts rows that were derived anew in the place of a file's. Rows of which there is nothing
+    /// new stay if `keep_others`; so do all rows of a file that already says this.
+    pub async fn restore<R: Record>(
+        &mut self,
+        day: Date,
+        derived: &[R],
+        keep_others: bool,
+    ) -> Result<Change> {
+        let mut change = Change::default();
+        let of_day = |row: &&R| path::date(row.moment()) == day;
+        for (path, mut rows) in self.by_file(derived.iter().filter(of_day)) {
+            let stored: Vec<R> = match self.stored(&path).await {
+                Ok(stored) => stored,
+                Err(error) => {
+                    tracing::warn!("deriving it anew: {error:#}");
+                    Vec::new()
+                }
+            };
+            rows.sort_unstable_by(|one, other| one.compare_key(other));
+            let place = |row: &R| rows.binary_search_by(|known| known.compare_key(row));
+            let others: Vec<&R> =
+                stored.iter().filter(|row| keep_others && place(row).is_err()).collect();
+            let (count, before) = (rows.len() + others.len(), stored.len());
+            rows.extend(others);
+            sort(&mut rows);
+            if rows.iter().copied().eq(&stored) {
+                continue;
+            }
+            change.added += count.saturating_sub(before);
+            change.changed += stored.iter().zip(&rows).filter(|(one, other)| one != *other).count();
+            self.replace(&path, &rows).await?;
+            if let Some(jobs) = as_jobs(&rows) {
+                self.sum_up(&jobs).await?;
+            }
+        }
+        Ok(change)
+    }
+
+    /// Jobs of the lake, by what the tracker knows of them.
+    pub async fn jobs<'a>(&self, open: impl IntoIterator<Item = &'a OpenJob>) -> Result<Vec<Job>> {
+        let mut files: BTreeMap<Path, HashSet<(&str, Timestamp, i64)>> = BTreeMap::new();
+        for job in open {
+            let key = (job.job_id.as_str(), job.submit_time, job.attempt);
+            files.entry(self.file::<Job>(job.submit_time)).or_default().insert(key);
+        }
+        let mut jobs = Vec::new();
+        for (path, keys) in files {
+            let stored: Vec<Job> = self.stored(&path).await?;
+            jobs.extend(
+                stored.into_iter().filter(|job| {
+                    keys.contains(&(job.job_id.as_str(), job.submit_time, job.attempt))
+                }),
+            );
+        }
+        Ok(jobs)
     }
 
     /// Takes note of a run of a source.

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
@@ -12,7 +13,7 @@ use lake::Lake;
 use query::Question;
 use report::Period;
 
-use crate::config::{Config, Environment};
+use crate::config::{Config, Environment, LONGEST_CADENCE, duration};
 
 /// Keeps the usage history of SLURM and HTCondor clusters, and shows who used what, how well.
 #[derive(Parser)]
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     Init(Init),
     /// Ask the schedulers, and keep what they say
     Collect(Collect),
+    /// Derive the tables again from what the schedulers printed
+    Reprocess(Reprocess),
     /// Show all about the last days: totals, users, nodes, states, efficiency, waste
     Analyze(Analyze),
     /// Answer a question about the history
@@ -89,11 +92,55 @@ pub(crate) struct Init {
 #[command(after_help = "Examples:\n  \
     plimsoll collect                      since yesterday, all clusters\n  \
     plimsoll collect --days 30            the first time, before SLURM purges its records\n  \
-    5 * * * * plimsoll collect            a line for cron")]
+    plimsoll collect --every 5m           until it is stopped, at every fifth minute of the clock\n  \
+    5 * * * * plimsoll collect            a line for cron\n\n\
+    Days that were asked about when they were over are not asked about again. If nobody collected\n\
+    for longer than --days, what was missed is caught up.")]
+#[derive(Clone)]
 pub(crate) struct Collect {
     /// How many days before today to ask about
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=3660))]
+    #[arg(short, long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=3660))]
     pub(crate) days: u16,
+    /// Only this cluster; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Vec<String>,
+    /// Ask about all of the days, also those that are known to be complete
+    #[arg(long)]
+    pub(crate) refresh: bool,
+    /// How many days are asked about at once
+    #[arg(short, long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub(crate) n_parallel: u8,
+    /// Do not show what the days had in them; it is only shown in a terminal
+    #[arg(long)]
+    pub(crate) no_summary: bool,
+    /// Go on collecting, at whole multiples of this time (s, m or h), until told to stop
+    #[arg(long, value_name = "TIME", value_parser = cadence)]
+    pub(crate) every: Option<Duration>,
+}
+
+/// A time between two collections.
+fn cadence(written: &str) -> Result<Duration> {
+    match duration(written) {
+        Some(cadence) if (Duration::from_secs(1)..=LONGEST_CADENCE).contains(&cadence) => {
+            Ok(cadence)
+        }
+        _ => bail!("write a whole number and s, m or h, such as 5m, up to 24h"),
+    }
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll reprocess                            everything, after an update that reads more\n  \
+    plimsoll reprocess --from 2026-11-01 --to 2026-12-01\n\n\
+    What the schedulers printed is kept in raw/ and read again, as it came. Rows of which nothing\n\
+    was kept there, such as imported ones, stay as they are. No scheduler is asked.")]
+pub(crate) struct Reprocess {
+    /// Only rows of this UTC day and later
+    #[arg(long, value_name = "DATE")]
+    pub(crate) from: Option<Date>,
+    /// Only rows before this UTC day
+    #[arg(long, value_name = "DATE")]
+    pub(crate) to: Option<Date>,
     /// Only this cluster; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) cluster: Vec<String>,

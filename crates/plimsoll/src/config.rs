@@ -2,6 +2,8 @@
 
 mod check;
 
+pub(crate) use check::{LONGEST_CADENCE, duration};
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,6 +36,8 @@ pub(crate) struct Cluster {
     pub(crate) command_prefix: Vec<String>,
     /// How often its state is sampled.
     pub(crate) cadence: Duration,
+    /// What slurmdbd calls it, where one slurmdbd serves several and the commands are to name it.
+    pub(crate) slurm_cluster: Option<String>,
 }
 
 /// A scheduler.

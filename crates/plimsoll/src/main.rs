@@ -1,6 +1,7 @@
 //! `plimsoll`: a command line in, an exit status out.
 
 mod cli;
+mod collector;
 mod command;
 mod config;
 
@@ -53,6 +54,9 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Init(arguments) => command::init::run(&arguments),
         Command::Collect(arguments) => {
             runtime.block_on(command::collect::run(&site.load()?, &arguments))
+        }
+        Command::Reprocess(arguments) => {
+            runtime.block_on(command::reprocess::run(&site.load()?, &arguments))
         }
         Command::Analyze(arguments) => {
             runtime.block_on(command::analyze::run(&site.load()?, &arguments))

@@ -12,6 +12,9 @@ use jiff::Timestamp;
 pub trait Machine: Send + Sync {
     fn now(&self) -> Timestamp;
 
+    /// Waits before a command is asked again.
+    fn pause(&self, time: Duration);
+
     /// Runs a command and hands what it prints to `sink`, piece by piece. What `sink` was given
     /// counts only if the command succeeds.
     fn run(&self, command: &Command, sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure>;
@@ -91,6 +94,11 @@ impl Machine for Live {
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
     fn now(&self) -> Timestamp {
         Timestamp::now()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a scheduler that failed is given some time")]
+    fn pause(&self, time: Duration) {
+        thread::sleep(time);
     }
 
     fn run(&self, command: &Command, sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {

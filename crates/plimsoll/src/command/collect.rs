@@ -1,36 +1,44 @@
 //! `plimsoll collect`: asks the schedulers, and keeps what they say.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp, ToSpan};
-use lake::{Archive, Change, Lake, Snapshot, Writer};
-use record::{Collection, GpuSample, Job, NodeSpan, QueueSpan, Reject};
-use source::htcondor::{self, CondorHistory, CondorStatus};
-use source::slurm::{self, Sacct, ScontrolNode, Squeue};
-use source::{Command, Live, Machine, Parser, Rejected};
+use jiff::{SignedDuration, Timestamp};
+use lake::Lake;
+use query::Question;
+use report::Period;
+use source::{Live, Machine};
+use tokio::sync::watch;
 
 use crate::cli::Collect;
-use crate::config::{Cluster, Config, Kind};
+use crate::collector::{Collector, Summary};
+use crate::command::output;
+use crate::config::{Cluster, Config};
 use crate::{Outcome, complain};
 
 pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome> {
     let clusters = chosen(config, &arguments.cluster)?;
     let lake = Lake::create(&config.data_dir)?.with_zone(&config.zone);
+    if let Some(cadence) = arguments.every {
+        return keep_collecting(&lake, clusters, arguments, cadence).await;
+    }
     let mut summary = Summary::default();
     let mut errors = Vec::new();
     for cluster in &clusters {
         // That one cluster cannot be collected is no reason to let another's history go.
-        match collect(&lake, cluster, arguments.days).await {
+        match collect(&lake, cluster, arguments).await {
             Ok(collected) => summary.add(&collected),
             Err(error) => errors.push(error),
         }
     }
     if errors.len() < clusters.len() {
         complain(&summary.line());
+        if !arguments.no_summary && std::io::stdout().is_terminal() {
+            show(config, &lake, arguments).await?;
+        }
     }
     let Some(last) = errors.pop() else {
         return Ok(if summary.is_clean() { Outcome::Done } else { Outcome::Findings });
@@ -41,16 +49,99 @@ pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome>
     Err(last)
 }
 
-/// Asks one cluster's scheduler.
-async fn collect(lake: &Lake, cluster: &Cluster, days: u16) -> Result<Summary> {
-    let machine = Live { prefix: cluster.command_prefix.clone() };
-    let mut collector = Collector::open(lake, cluster).await?;
-    let days = days_until(machine.now(), days)?;
-    let progress = progress(days.len() as u64 + 1, &cluster.name);
-    collector.windows(&machine, &days, &progress).await?;
-    collector.moments(&[&machine], &progress).await?;
+/// Asks one cluster's scheduler: about the queue first, so that what left it since is accounted for.
+async fn collect(lake: &Lake, cluster: &Cluster, arguments: &Collect) -> Result<Summary> {
+    let machine: Arc<dyn Machine> = Arc::new(Live { prefix: cluster.command_prefix.clone() });
+    let now = machine.now();
+    let mut collector = Collector::open(lake, cluster, now).await?;
+    let windows = collector.plan(now, arguments.days, arguments.refresh)?;
+    let progress = progress(windows.len() as u64 + 1, &cluster.name);
+    collector.moments(std::slice::from_ref(&machine), &progress).await?;
+    collector.jobs(&machine, &windows, arguments.n_parallel.into(), &progress).await?;
     progress.finish_and_clear();
     collector.finish()
+}
+
+/// Collects again and again, each cluster for itself, until the process is told to stop; what is
+/// under way then is finished.
+async fn keep_collecting(
+    lake: &Lake,
+    clusters: Vec<Cluster>,
+    arguments: &Collect,
+    cadence: Duration,
+) -> Result<Outcome> {
+    let (stop, stopped) = watch::channel(false);
+    let work: Vec<_> = clusters
+        .into_iter()
+        .map(|cluster| {
+            let cluster = Cluster { cadence, ..cluster };
+            let (lake, arguments) = (lake.clone(), arguments.clone());
+            tokio::spawn(cycles(lake, cluster, arguments, stopped.clone()))
+        })
+        .collect();
+    stop_signal().await?;
+    complain("stopping when what is under way is written");
+    // All the cycles may have ended by themselves; then nobody listens.
+    let _ = stop.send(true);
+    for work in work {
+        work.await.context("a collector stopped")?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The cycles of one cluster, at whole multiples of its cadence: however long one takes, the next
+/// is not late, and two never run at once.
+async fn cycles(
+    lake: Lake,
+    cluster: Cluster,
+    arguments: Collect,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let clock = Live::default();
+    while !*stopped.borrow() {
+        match collect(&lake, &cluster, &arguments).await {
+            Ok(summary) => complain(&format!("{}: {}", cluster.name, summary.line())),
+            Err(error) => complain(&format!("error: {error:#}")),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(until_next(clock.now(), cluster.cadence)) => {}
+            _ = stopped.changed() => {}
+        }
+    }
+}
+
+/// How long it is until the next whole multiple of a cadence.
+fn until_next(now: Timestamp, cadence: Duration) -> Duration {
+    let cadence = cadence.as_millis().max(1);
+    let since = u128::try_from(now.as_millisecond()).unwrap_or(0) % cadence;
+    Duration::from_millis(u64::try_from(cadence - since).unwrap_or(u64::MAX))
+}
+
+/// Waits until the process is told to stop.
+async fn stop_signal() -> Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate()).context("cannot wait for signals")?;
+    tokio::select! {
+        interrupt = tokio::signal::ctrl_c() => interrupt.context("cannot wait for signals"),
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+/// What the days that were asked about had in them, for who watches.
+async fn show(config: &Config, lake: &Lake, arguments: &Collect) -> Result<()> {
+    let now = Live::default().now();
+    let days = SignedDuration::from_hours(24 * i64::from(arguments.days));
+    let start = (now - days).to_zoned(config.zone.clone()).start_of_day()?.timestamp();
+    let question = Question {
+        clusters: arguments.cluster.clone(),
+        ..Question::about(Period { start, end: now, zone: config.zone.clone() })
+    };
+    let mut reports = Vec::new();
+    for name in ["cluster-summary", "daily"] {
+        reports.push(query::run(lake, query::analysis(name)?, &question).await?);
+    }
+    output::write(&reports, &crate::cli::Output::default())?;
+    Ok(())
 }
 
 /// The configured clusters, or those of them that are named.
@@ -74,20 +165,6 @@ pub(super) fn chosen(config: &Config, names: &[String]) -> Result<Vec<Cluster>> 
     Ok(config.clusters.iter().filter(chosen).cloned().collect())
 }
 
-/// The days in UTC from `back` days ago until today.
-pub(super) fn days_until(now: Timestamp, back: u16) -> Result<Vec<Date>> {
-    let today = now.to_zoned(TimeZone::UTC).date();
-    let mut day = today
-        .checked_sub(i64::from(back).days())
-        .context("so many days ago there was no calendar")?;
-    let mut days = Vec::new();
-    while day <= today {
-        days.push(day);
-        day = day.tomorrow().context("the end of the calendar")?;
-    }
-    Ok(days)
-}
-
 /// Shown while a person watches, and not otherwise.
 pub(super) fn progress(steps: u64, cluster: &str) -> ProgressBar {
     let target = if std::io::stderr().is_terminal() {
@@ -102,309 +179,19 @@ pub(super) fn progress(steps: u64, cluster: &str) -> ProgressBar {
     bar
 }
 
-/// Collects from one cluster; holds its lock meanwhile.
-pub(super) struct Collector {
-    writer: Writer,
-    cluster: Cluster,
-    summary: Summary,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// What a collection did.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Summary {
-    pub(super) records: u64,
-    pub(super) change: Change,
-    pub(super) rejects: u64,
-    pub(super) failures: Vec<String>,
-}
-
-impl Summary {
-    pub(super) fn add(&mut self, other: &Summary) {
-        self.records += other.records;
-        self.change += other.change;
-        self.rejects += other.rejects;
-        self.failures.extend(other.failures.iter().cloned());
-    }
-
-    fn is_clean(&self) -> bool {
-        self.rejects == 0 && self.failures.is_empty()
-    }
-
-    fn line(&self) -> String {
-        let mut line = format!(
-            "collected {} records: {} rows new, {} changed",
-            self.records, self.change.added, self.change.changed
-        );
-        if self.rejects > 0 {
-            line += &format!(
-                "; {} pieces could not be read and were set aside (`plimsoll report rejects`)",
-                self.rejects
-            );
-        }
-        for failure in &self.failures {
-            line += &format!("\nfailed: {failure}");
-        }
-        line
-    }
-}
-
-/// What one command said.
-struct Answer<T> {
-    collection: Collection,
-    records: Vec<T>,
-    rejects: Vec<Reject>,
-    /// For the archive; nothing if the command failed.
-    frame: Option<Vec<u8>>,
-}
-
-impl Collector {
-    pub(super) async fn open(lake: &Lake, cluster: &Cluster) -> Result<Collector> {
-        Ok(Collector {
-            writer: lake.writer(&cluster.name).await?,
-            cluster: cluster.clone(),
-            summary: Summary::default(),
-        })
-    }
-
-    pub(super) fn finish(self) -> Result<Summary> {
-        self.writer.finish()?;
-        Ok(self.summary)
-    }
-
-    /// Asks about the jobs of whole days, a command a day, the last day first.
-    ///
-    /// A job is printed for every day that it touched and lies on the day of its submission, so
-    /// what belongs to earlier days waits until they have been asked about: each file is written
-    /// once. That days were collected is said when all of it is written, a week at a time.
-    pub(super) async fn windows(
-        &mut self,
-        machine: &dyn Machine,
-        days: &[Date],
-        progress: &ProgressBar,
-    ) -> Result<()> {
-        for week in days.rchunks(7) {
-            let mut earlier: Vec<Job> = Vec::new();
-            let mut runs = Vec::new();
-            let mut change = Change::default();
-            for day in week.iter().rev() {
-                progress.set_message(format!("jobs of {day}"));
-                let start = midnight(*day);
-                let answer = self.jobs(machine, *day)?;
-                let is_due = |job: &Job| job.submit_time >= start;
-                let due = answer.records.iter().chain(&earlier).filter(|job| is_due(job));
-                change += self.writer.upsert(due).await?;
-                earlier.retain(|job| !is_due(job));
-                earlier.extend(answer.records.into_iter().filter(|job| !is_due(job)));
-                runs.push((answer.collection, answer.rejects));
-                progress.inc(1);
-            }
-            change += self.writer.upsert(&earlier).await?;
-            self.keep(runs, change).await?;
-        }
-        Ok(())
-    }
-
-    /// What the scheduler says of the jobs that touched a day; it is archived before it counts.
-    fn jobs(&mut self, machine: &dyn Machine, day: Date) -> Result<Answer<Job>> {
-        let (start, end) = (midnight(day), midnight(day.tomorrow()?));
-        let name = self.cluster.name.clone();
-        let answer = match self.cluster.kind {
-            Kind::Slurm => {
-                let parser = Sacct::new(&name, machine.now());
-                self.ask(machine, &slurm::sacct(start, end), Some((start, end)), parser)?
-            }
-            Kind::Htcondor => {
-                let parser = CondorHistory::new(name, machine.now());
-                let command = htcondor::condor_history(start, end);
-                self.ask(machine, &command, Some((start, end)), parser)?
-            }
-        };
-        if let Some(frame) = &answer.frame {
-            let collection = &answer.collection;
-            self.writer.archive_window(&collection.source, day, collection.start_time, frame)?;
-        }
-        Ok(answer)
-    }
-
-    /// Asks about the state of machines and of the queue at some moments, each that of a
-    /// machine, in their order. What belongs to one day is written at once.
-    pub(super) async fn moments(
-        &mut self,
-        machines: &[&dyn Machine],
-        progress: &ProgressBar,
-    ) -> Result<()> {
-        let day_of = |machine: &&dyn Machine| machine.now().to_zoned(TimeZone::UTC).date();
-        for machines in machines.chunk_by(|one, other| day_of(one) == day_of(other)) {
-            progress.set_message(format!("states of {}", day_of(&machines[0])));
-            match self.cluster.kind {
-                Kind::Slurm => {
-                    let (name, hold) = (self.cluster.name.clone(), self.hold());
-                    let nodes = self
-                        .looks(machines, &slurm::scontrol_show_node(), |time| {
-                            ScontrolNode::new(&name, time, hold)
-                        })
-                        .await?;
-                    self.observe::<NodeSpan>(nodes).await?;
-                    let queue = self
-                        .looks(machines, &slurm::squeue(), |time| Squeue::new(&name, time, hold))
-                        .await?;
-                    self.observe::<QueueSpan>(queue).await?;
-                }
-                Kind::Htcondor => {
-                    let name = self.cluster.name.clone();
-                    let looks = self
-                        .looks(machines, &htcondor::condor_status(), |time| {
-                            CondorStatus::new(&name, time)
-                        })
-                        .await?;
-                    self.sample(looks).await?;
-                }
-            }
-            progress.inc(1);
-        }
-        Ok(())
-    }
-
-    /// How long one look holds: until the next, and no longer than twice the cadence.
-    fn hold(&self) -> SignedDuration {
-        SignedDuration::try_from(self.cluster.cadence * 2)
-            .expect("the configuration allows a cadence of a day at most")
-    }
-
-    /// Asks every machine, and archives what they say by the hour.
-    async fn looks<T, P: Parser<T>>(
-        &mut self,
-        machines: &[&dyn Machine],
-        command: &Command,
-        parser: impl Fn(Timestamp) -> P,
-    ) -> Result<Vec<Answer<T>>> {
-        let mut answers: Vec<Answer<T>> = Vec::with_capacity(machines.len());
-        for machine in machines {
-            answers.push(self.ask(*machine, command, None, parser(machine.now()))?);
-        }
-        let hour_of = |answer: &Answer<T>| answer.collection.start_time.as_second() / 3600;
-        for hour in answers.chunk_by(|one, other| hour_of(one) == hour_of(other)) {
-            let frames: Vec<u8> = hour
-                .iter()
-                .filter_map(|answer| answer.frame.as_deref())
-                .flatten()
-                .copied()
-                .collect();
-            if !frames.is_empty() {
-                let collection = &hour[0].collection;
-                self.writer
-                    .archive_moment(&collection.source, collection.start_time, &frames)
-                    .await?;
-            }
-        }
-        Ok(answers)
-    }
-
-    async fn observe<S: record::Span>(&mut self, answers: Vec<Answer<S>>) -> Result<()> {
-        let (mut snapshots, mut rest) = (Vec::new(), Vec::new());
-        for answer in answers {
-            // A command that failed saw nothing, which is not the same as seeing nothing there.
-            if answer.frame.is_some() {
-                let time = answer.collection.start_time;
-                snapshots.push(Snapshot { time, rows: answer.records });
-            }
-            rest.push((answer.collection, answer.rejects));
-        }
-        let change = self.writer.observe(snapshots).await?;
-        self.keep(rest, change).await
-    }
-
-    async fn sample(&mut self, answers: Vec<Answer<GpuSample>>) -> Result<()> {
-        let (mut samples, mut rest) = (Vec::new(), Vec::new());
-        for answer in answers {
-            samples.extend(answer.records);
-            rest.push((answer.collection, answer.rejects));
-        }
-        let change = self.writer.upsert(&samples).await?;
-        self.keep(rest, change).await
-    }
-
-    /// Runs a command; what it prints goes to the archive and to the parser at once. That it
-    /// fails is part of the answer.
-    fn ask<T>(
-        &mut self,
-        machine: &dyn Machine,
-        command: &Command,
-        window: Option<(Timestamp, Timestamp)>,
-        mut parser: impl Parser<T>,
-    ) -> Result<Answer<T>> {
-        let start_time = machine.now();
-        let words: Vec<String> =
-            std::iter::once(command.program.to_owned()).chain(command.arguments.clone()).collect();
-        let mut archive = Archive::begin(start_time, &words)?;
-        let ran = machine.run(command, &mut |piece| {
-            archive.push(piece);
-            parser.push(piece);
-        });
-        let (frame, bytes) = archive.finish()?;
-        let mut collection = Collection {
-            cluster: self.cluster.name.clone(),
-            source: command.program.to_owned(),
-            start_time,
-            window_start: window.map(|(start, _)| start),
-            window_end: window.map(|(_, end)| end),
-            duration_seconds: machine.now().duration_since(start_time).as_secs_f64(),
-            bytes: bytes as i64,
-            records: 0,
-            rejects: 0,
-            changed: 0,
-            error: None,
-        };
-        if let Err(failure) = ran {
-            self.summary.failures.push(format!("{}: {failure}", self.cluster.name));
-            collection.error = Some(failure.to_string());
-            return Ok(Answer {
-                collection,
-                records: Vec::new(),
-                rejects: Vec::new(),
-                frame: None,
-            });
-        }
-        let parsed = parser.finish();
-        collection.records = parsed.records.len() as i64;
-        collection.rejects = parsed.rejects.len() as i64;
-        let rejects = parsed
-            .rejects
-            .into_iter()
-            .map(|rejected| self.reject(command.program, start_time, rejected))
-            .collect();
-        Ok(Answer { collection, records: parsed.records, rejects, frame: Some(frame) })
-    }
-
-    fn reject(&self, source: &str, time: Timestamp, rejected: Rejected) -> Reject {
-        Reject {
-            cluster: self.cluster.name.clone(),
-            source: source.to_owned(),
-            time,
-            position: i64::try_from(rejected.position).unwrap_or(i64::MAX),
-            reason: rejected.reason,
-            text: rejected.text,
+    #[test]
+    fn cycles_keep_to_the_clock() {
+        let cadence = Duration::from_secs(300);
+        for (now, seconds) in [
+            ("2026-01-01T00:00:00Z", 300.0),
+            ("2026-01-01T00:00:07Z", 293.0),
+            ("2026-01-01T00:04:59.5Z", 0.5),
+        ] {
+            assert_eq!(until_next(now.parse().unwrap(), cadence).as_secs_f64(), seconds, "{now}");
         }
     }
-
-    /// Keeps what is known about runs of a source that together made a change.
-    async fn keep(&mut self, runs: Vec<(Collection, Vec<Reject>)>, change: Change) -> Result<()> {
-        let (mut collections, mut rejects) = (Vec::new(), Vec::new());
-        for (collection, rejected) in runs {
-            self.summary.records += collection.records as u64;
-            self.summary.rejects += collection.rejects as u64;
-            collections.push(collection);
-            rejects.extend(rejected);
-        }
-        if let Some(last) = collections.last_mut() {
-            last.changed = (change.added + change.changed) as i64;
-        }
-        self.summary.change += change;
-        self.writer.upsert(&rejects).await?;
-        self.writer.collected(&collections).await
-    }
-}
-
-fn midnight(day: Date) -> Timestamp {
-    day.to_zoned(TimeZone::UTC).expect("UTC has every midnight").timestamp()
 }

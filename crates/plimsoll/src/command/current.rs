@@ -21,10 +21,12 @@ pub(crate) fn run(config: &Config, arguments: &Current) -> Result<Outcome> {
     let clusters = live::clusters(config, &arguments.cluster)?;
     let now = Live::default().now();
     let mut rejects = 0;
-    let round = live::ask_slurm(&clusters, |name, machine| {
-        let jobs = live::records(name, machine, &squeue_current(), SqueueCurrent::new())?;
+    let round = live::ask_slurm(&clusters, |cluster, machine| {
+        let (name, known_as) = (&cluster.name, cluster.slurm_cluster.as_deref());
+        let command = squeue_current(known_as);
+        let jobs = live::records(name, machine, &command, SqueueCurrent::new())?;
         let parser = ScontrolNode::new(name, machine.now(), SignedDuration::ZERO);
-        let nodes = live::records(name, machine, &scontrol_show_node(), parser)?;
+        let nodes = live::records(name, machine, &scontrol_show_node(known_as), parser)?;
         rejects += jobs.rejects.len() + nodes.rejects.len();
         Ok((jobs.records, nodes.records))
     })?;

@@ -16,7 +16,8 @@ use source::simulated::{Scale, Simulated, Site};
 use source::{Live, Machine};
 
 use crate::cli::Demo;
-use crate::command::collect::{Collector, Summary, days_until, progress};
+use crate::collector::{Collector, Summary};
+use crate::command::collect::progress;
 use crate::command::output::terminal;
 use crate::config::{Cluster, Config, Kind};
 use crate::{Outcome, complain};
@@ -97,12 +98,14 @@ async fn fill(
             kind: Kind::Slurm,
             command_prefix: Vec::new(),
             cadence: CADENCE,
+            slurm_cluster: None,
         },
         Cluster {
             name: Site::condor_pool().to_owned(),
             kind: Kind::Htcondor,
             command_prefix: Vec::new(),
             cadence: CADENCE,
+            slurm_cluster: None,
         },
     ];
     let work = clusters.map(|cluster| {
@@ -113,19 +116,19 @@ async fn fill(
                 cluster: cluster.name.clone(),
                 now,
             };
-            let mut collector = Collector::open(&lake, &cluster).await?;
+            let mut collector = Collector::open(&lake, &cluster, end).await?;
             let progress = progress(2 * u64::from(days) + 1, &cluster.name);
-            let today = days_until(end, days)?;
-            collector.windows(&at(end), &today, &progress).await?;
             let mut time = start;
             let mut machines = Vec::new();
             while time < end {
-                machines.push(at(time));
+                machines.push(Arc::new(at(time)) as Arc<dyn Machine>);
                 time += SignedDuration::try_from(CADENCE)?;
             }
-            let machines: Vec<&dyn Machine> =
-                machines.iter().map(|machine| machine as &dyn Machine).collect();
             collector.moments(&machines, &progress).await?;
+            let machine: Arc<dyn Machine> = Arc::new(at(end));
+            let windows = collector.plan(end, days, false)?;
+            // One at a time: a simulated day is made by this very processor.
+            collector.jobs(&machine, &windows, 1, &progress).await?;
             progress.finish_and_clear();
             collector.finish()
         })

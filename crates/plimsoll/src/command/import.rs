@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use lake::{Archive, Change, Lake, LakeFile, Trackers, Writer, read_foreign};
+use lake::{Archive, Asked, Change, Lake, LakeFile, Trackers, Writer, read_foreign};
 use record::{Collection, Job, Record, Reject, is_final_state};
 use source::origin::slurm_usage::{ProcessedDay, RawDays};
 use source::slurm::Sacct;
@@ -28,7 +28,7 @@ pub(crate) async fn slurm_usage(config: &Config, arguments: &ImportSlurmUsage) -
     };
     let cluster = cluster(config, arguments.cluster.as_deref())?;
     let days = days_in(&arguments.folder)?;
-    let lake = Lake::create(&config.data_dir)?;
+    let lake = Lake::create(&config.data_dir)?.with_zone(&config.zone);
     let mut import = Import {
         jobs_in_lake: job_files(&lake, &cluster).await?,
         writer: lake.writer(&cluster).await?,
@@ -46,7 +46,7 @@ pub(crate) async fn slurm_usage(config: &Config, arguments: &ImportSlurmUsage) -
 }
 
 /// What a job's row says about where it comes from.
-const SOURCE: &str = "slurm-usage";
+const SOURCE: &str = lake::IMPORT;
 
 /// The cluster whose history it is: slurm-usage knows one, and not what it is called.
 fn cluster(config: &Config, named: Option<&str>) -> Result<String> {
@@ -266,7 +266,8 @@ impl Import {
     /// Archives a text and parses it.
     fn parsed(&self, source: &str, day: Date, time: Timestamp, text: &[u8]) -> Result<Parsed<Job>> {
         let words = ["plimsoll", "import", "slurm-usage"].map(str::to_owned);
-        let mut archive = Archive::begin(time, &words)?;
+        let asked = Asked { time, run: time, window: None, command: words.into(), failure: None };
+        let mut archive = Archive::begin(&asked)?;
         archive.push(text);
         let (frame, _) = archive.finish()?;
         self.writer.archive_window(source, day, time, &frame)?;

@@ -94,7 +94,8 @@ data_dir = \"data\"
 
 # Clusters to collect from, a [[cluster]] each. The name becomes a folder of data_dir.
 # command_prefix runs the scheduler's commands elsewhere, cadence says how often the state of
-# machines and of the queue is sampled (s, m or h).
+# machines and of the queue is sampled (s, m or h), slurm_cluster is the cluster's name in slurmdbd
+# where one slurmdbd serves several and the commands here belong to another of them.
 
 {slurm}
 {htcondor}

@@ -49,6 +49,7 @@ pub(super) fn local_cluster() -> Option<Cluster> {
         kind: Kind::Slurm,
         command_prefix: Vec::new(),
         cadence: Duration::from_secs(300),
+        slurm_cluster: None,
     })
 }
 
@@ -92,14 +93,14 @@ pub(super) struct Round<T> {
 
 pub(super) fn ask_slurm<T>(
     clusters: &[Cluster],
-    mut ask: impl FnMut(&str, &dyn Machine) -> Result<T, Failure>,
+    mut ask: impl FnMut(&Cluster, &dyn Machine) -> Result<T, Failure>,
 ) -> Result<Round<T>> {
     let mut round = Round { answers: Vec::new(), notes: Vec::new(), is_whole: true };
     let mut failures = Vec::new();
     let mut pools = Vec::new();
     for cluster in clusters {
         match cluster.kind {
-            Kind::Slurm => match ask(&cluster.name, &machine(cluster)) {
+            Kind::Slurm => match ask(cluster, &machine(cluster)) {
                 Ok(answer) => round.answers.push((cluster.name.clone(), answer)),
                 Err(failure) => failures.push(format!("{}: {failure}", cluster.name)),
             },
@@ -142,6 +143,7 @@ pub(super) fn report(
         coverage: Coverage::default(),
         table: Table { columns: columns.iter().map(column).collect(), rows },
         notes: Vec::new(),
+        charts: Vec::new(),
     }
 }
 

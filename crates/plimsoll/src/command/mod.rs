@@ -12,6 +12,7 @@ pub(crate) mod nodes;
 pub(crate) mod output;
 pub(crate) mod reconcile;
 pub(crate) mod report;
+pub(crate) mod reprocess;
 pub(crate) mod serve;
 pub(crate) mod sql;
 pub(crate) mod status;

@@ -19,8 +19,9 @@ pub(crate) fn run(config: &Config, arguments: &Nodes) -> Result<Outcome> {
     let clusters = live::clusters(config, &arguments.cluster)?;
     let now = Live::default().now();
     let mut rejects = 0;
-    let round = live::ask_slurm(&clusters, |name, machine| {
-        let text = live::text(machine, &scontrol_show_node())?;
+    let round = live::ask_slurm(&clusters, |cluster, machine| {
+        let (name, known_as) = (&cluster.name, cluster.slurm_cluster.as_deref());
+        let text = live::text(machine, &scontrol_show_node(known_as))?;
         let parser = ScontrolNode::new(name, machine.now(), SignedDuration::ZERO);
         let parsed = parse(parser, text.as_bytes());
         for reject in &parsed.rejects {

@@ -20,14 +20,14 @@ use crate::config::Config;
 pub(crate) async fn run(config: &Config, arguments: &Reconcile) -> Result<Outcome> {
     output::format(&arguments.output)?;
     let now = Live::default().now();
-    let asked = arguments.about.question(&config.zone, now)?;
+    let asked = arguments.about.question(config, now)?;
     let clusters = live::clusters(config, &asked.clusters)?;
     let lake = Lake::open(&config.data_dir)?;
     let period = whole_hours(&asked.period, now)?;
     let mut rejects = 0;
-    let round = live::ask_slurm(&clusters, |name, machine| {
-        let command = sreport(period.start, period.end);
-        let parsed = live::records(name, machine, &command, Sreport::new())?;
+    let round = live::ask_slurm(&clusters, |cluster, machine| {
+        let command = sreport(period.start, period.end, cluster.slurm_cluster.as_deref());
+        let parsed = live::records(&cluster.name, machine, &command, Sreport::new())?;
         rejects += parsed.rejects.len();
         Ok(parsed.records)
     })?;
@@ -38,7 +38,7 @@ pub(crate) async fn run(config: &Config, arguments: &Reconcile) -> Result<Outcom
     let mut agrees = true;
     for (cluster, theirs) in &round.answers {
         let question =
-            Question { period: period.clone(), clusters: vec![cluster.clone()], top: None };
+            Question { clusters: vec![cluster.clone()], ..Question::about(period.clone()) };
         let ours = query::sql(&lake, &our_sums(&period), usize::MAX, &question)
             .await
             .with_context(|| format!("cannot add up the jobs of {cluster}"))?;
@@ -68,6 +68,7 @@ pub(crate) async fn run(config: &Config, arguments: &Reconcile) -> Result<Outcom
         coverage,
         table: Table { columns: COLUMNS.iter().map(live::column).collect(), rows },
         notes,
+        charts: Vec::new(),
     };
     let written = output::write(&[report], &arguments.output)?;
     Ok(if agrees && rejects == 0 && round.is_whole { written } else { Outcome::Findings })

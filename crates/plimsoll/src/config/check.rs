@@ -21,7 +21,7 @@ use query::nearest;
 const DEFAULT_CADENCE: Duration = Duration::from_secs(5 * 60);
 
 /// The lake is made of days: a cluster that is sampled less than daily has days without a sample.
-const LONGEST_CADENCE: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) const LONGEST_CADENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Reads a file's bytes. `path` is absolute: relative paths in the file begin at its folder.
 pub(super) fn config(
@@ -179,7 +179,7 @@ fn clusters(
 
 /// A cluster whose name could be read; the rest may be wrong, and then is a problem.
 fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Option<Cluster> {
-    unknown_keys(table, &["name", "kind", "command_prefix", "cadence"], problems);
+    unknown_keys(table, &["name", "kind", "command_prefix", "cadence", "slurm_cluster"], problems);
     let kind = match table.get("kind") {
         Some(value) => kind(value, problems),
         None => {
@@ -196,6 +196,8 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
         Some(value) => cadence(value, problems),
         None => Some(DEFAULT_CADENCE),
     };
+    let slurm_cluster =
+        table.get("slurm_cluster").and_then(|value| slurm_cluster(value, kind, problems));
     let name = match table.get("name") {
         Some(value) => cluster_name(value, problems),
         None => {
@@ -209,7 +211,24 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
         kind: kind.unwrap_or(Kind::Slurm),
         command_prefix,
         cadence: cadence.unwrap_or(DEFAULT_CADENCE),
+        slurm_cluster,
     })
+}
+
+/// The name is an argument of commands, so it must not look like an option or a list.
+fn slurm_cluster(
+    value: &Spanned<DeValue>,
+    kind: Option<Kind>,
+    problems: &mut Problems,
+) -> Option<String> {
+    let name = string("cluster.slurm_cluster", "a string", value, problems)?;
+    if kind == Some(Kind::Htcondor) {
+        problems.add(value.span(), "cluster.slurm_cluster: only a slurm cluster has one");
+    } else if !is_cluster_name(name) {
+        let words = format!("cluster.slurm_cluster: {name:?} is no name of a SLURM cluster");
+        problems.add(value.span(), words);
+    }
+    Some(name.to_owned())
 }
 
 fn cluster_name(value: &Spanned<DeValue>, problems: &mut Problems) -> Option<String> {
@@ -248,7 +267,7 @@ fn cadence(value: &Spanned<DeValue>, problems: &mut Problems) -> Option<Duration
 }
 
 /// A whole number of seconds, minutes or hours. More than fits is the longest time there is.
-fn duration(written: &str) -> Option<Duration> {
+pub(crate) fn duration(written: &str) -> Option<Duration> {
     let unit_seconds = match written.chars().last()? {
         's' => 1,
         'm' => 60,

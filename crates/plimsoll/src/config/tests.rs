@@ -38,6 +38,7 @@ name = "alder"
 kind = "slurm"
 command_prefix = ["ssh", "login1"]
 cadence = "90s"
+slurm_cluster = "alder-2"
 [[cluster]]
 name = "birch"
 kind = "htcondor"
@@ -56,12 +57,14 @@ chemistry = ["alice"]
                 kind: Kind::Slurm,
                 command_prefix: vec!["ssh".into(), "login1".into()],
                 cadence: Duration::from_secs(90),
+                slurm_cluster: Some("alder-2".into()),
             },
             Cluster {
                 name: "birch".into(),
                 kind: Kind::Htcondor,
                 command_prefix: vec![],
                 cadence: Duration::from_secs(300),
+                slurm_cluster: None,
             },
         ],
         groups: BTreeMap::from([

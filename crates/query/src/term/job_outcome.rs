@@ -9,6 +9,9 @@ pub(super) static TERM: Term = Term {
         SELECT *
         FROM job
         WHERE (end_time >= $start AND end_time < $end)
-           OR (end_time IS NULL AND submit_time < $end AND observed_time >= $start)
+           OR (end_time IS NULL
+               AND submit_time < $end
+               AND (observed_time >= $start OR NOT is_complete)
+               AND state <> 'SPLIT')
     ",
 };

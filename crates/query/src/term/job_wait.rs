@@ -8,7 +8,7 @@ pub(super) static TERM: Term = Term {
               (unknown where the scheduler does not say when it was eligible), or that was \
               eligible and still waited at the period's end (is_waiting); gpu_model is `none` \
               without GPUs, size a class of its GPUs, or of its CPUs if it has none",
-    // A waiting job that was not seen since the period began is not known to wait.
+    // A job that has not ended and is not complete was in the queue when it was last looked at.
     sql: "
         SELECT *,
                CASE WHEN gpus = 0 THEN 'none'
@@ -37,7 +37,7 @@ pub(super) static TERM: Term = Term {
                OR (eligible_time < $end
                    AND (start_time >= $end
                         OR (start_time IS NULL AND end_time >= $end)
-                        OR (start_time IS NULL AND end_time IS NULL AND observed_time >= $start)))
+                        OR (start_time IS NULL AND end_time IS NULL AND NOT is_complete)))
         )
     ",
 };

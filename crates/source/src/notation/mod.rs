@@ -3,7 +3,6 @@
 pub(crate) mod classad;
 pub(crate) mod duration;
 pub(crate) mod hostlist;
-pub(crate) mod hostnames;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod laws;
 pub(crate) mod size;

@@ -29,6 +29,7 @@ mod text;
 mod truth;
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -131,6 +132,8 @@ impl Machine for Simulated {
     fn now(&self) -> Timestamp {
         self.now
     }
+
+    fn pause(&self, _: Duration) {}
 
     fn run(&self, command: &Command, sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
         let now = moment(self.now);

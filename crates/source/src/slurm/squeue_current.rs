@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use super::rows::{Column, Layout, Reader, Row, Rows};
-use super::{DELIMITER, count, name, value, word};
+use super::{DELIMITER, cluster_option, count, name, value, word};
 use crate::machine::Command;
-use crate::notation::{hostnames, tres};
+use crate::notation::tres;
 use crate::parsed::{Parsed, Parser};
+use record::node_list;
 
 /// What is asked for, none of it written by a user; see [`squeue`](super::squeue()) for the form.
 const FIELDS: [&str; 9] = [
@@ -23,13 +24,11 @@ const FIELDS: [&str; 9] = [
 
 /// Asks for all jobs that are not over, of all users in all partitions, each task of an array by
 /// itself: of many that wait together squeue does not print how many they are.
-pub fn squeue_current() -> Command {
+pub fn squeue_current(cluster_in_slurmdbd: Option<&str>) -> Command {
     let format = FIELDS.map(|field| format!("{field}:{DELIMITER}")).join(",");
-    Command {
-        program: "squeue",
-        arguments: vec!["--all".to_owned(), "--array".to_owned(), format!("--Format={format}")],
-        time_limit: Duration::from_secs(60),
-    }
+    let mut arguments: Vec<String> = cluster_option(cluster_in_slurmdbd).into_iter().collect();
+    arguments.extend(["--all".to_owned(), "--array".to_owned(), format!("--Format={format}")]);
+    Command { program: "squeue", arguments, time_limit: Duration::from_secs(60) }
 }
 
 /// A job that is not over.
@@ -96,6 +95,11 @@ struct Queue {
 }
 
 impl Reader for Queue {
+    /// `CLUSTER: birch`, where a cluster was asked for by its name: no other is printed.
+    fn heading(&mut self, line: &[u8]) -> bool {
+        line.starts_with(b"CLUSTER: ")
+    }
+
     fn header(&mut self, names: &[&str]) -> Option<Layout> {
         self.columns = Columns::of(names);
         Some(Layout { id: self.columns.job_id.index?, last_takes_rest: false })
@@ -117,7 +121,7 @@ fn job(columns: &Columns, row: Row<'_>) -> Result<CurrentJob, String> {
     let state = name(row, columns.state).ok_or("the job has no state")?;
     let resources = value(row, columns.tres, tres::resources)?.unwrap_or_default();
     let node_names = match word(row, columns.node_list) {
-        Some(list) => hostnames::names(&list),
+        Some(list) => node_list::expand(&list),
         None => Some(Vec::new()),
     };
     Ok(CurrentJob {
@@ -196,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_command_asks_for_each_task_and_no_free_text() {
-        let command = squeue_current();
+        let command = squeue_current(None);
         assert_eq!(command.program, "squeue");
         assert_eq!(
             command.arguments,

@@ -10,24 +10,23 @@ use crate::parsed::{Parsed, Parser};
 
 /// Asks for the CPU and GPU seconds of each account and user in a period of whole hours: usage is
 /// added up by the hour.
-pub fn sreport(start: Timestamp, end: Timestamp) -> Command {
+pub fn sreport(start: Timestamp, end: Timestamp, cluster_in_slurmdbd: Option<&str>) -> Command {
     let time = |time: Timestamp| time.strftime("%Y-%m-%dT%H:%M:%S").to_string();
-    Command {
-        program: "sreport",
-        arguments: vec![
-            "--parsable2".to_owned(),
-            "-t".to_owned(),
-            "seconds".to_owned(),
-            "--tres=cpu,gres/gpu".to_owned(),
-            "cluster".to_owned(),
-            "AccountUtilizationByUser".to_owned(),
-            format!("start={}", time(start)),
-            format!("end={}", time(end)),
-            // Not the user's proper name, which may hold anything.
-            "format=Cluster,Account,Login,TRESName,Used".to_owned(),
-        ],
-        time_limit: Duration::from_secs(300),
-    }
+    let mut arguments: Vec<String> = [
+        "--parsable2",
+        "-t",
+        "seconds",
+        "--tres=cpu,gres/gpu",
+        "cluster",
+        "AccountUtilizationByUser",
+        // Not the user's proper name, which may hold anything.
+        "format=Cluster,Account,Login,TRESName,Used",
+    ]
+    .map(str::to_owned)
+    .into();
+    arguments.extend([format!("start={}", time(start)), format!("end={}", time(end))]);
+    arguments.extend(cluster_in_slurmdbd.map(|name| format!("clusters={name}")));
+    Command { program: "sreport", arguments, time_limit: Duration::from_secs(300) }
 }
 
 /// What an account, or one user of it, used.
@@ -137,13 +136,14 @@ mod tests {
         let command = sreport(
             "2026-11-15T09:00:00Z".parse().unwrap(),
             "2026-11-15T10:00:00Z".parse().unwrap(),
+            Some("birch"),
         );
         assert_eq!(command.program, "sreport");
         assert_eq!(
             command.arguments.join(" "),
             "--parsable2 -t seconds --tres=cpu,gres/gpu cluster AccountUtilizationByUser \
-             start=2026-11-15T09:00:00 end=2026-11-15T10:00:00 \
-             format=Cluster,Account,Login,TRESName,Used"
+             format=Cluster,Account,Login,TRESName,Used \
+             start=2026-11-15T09:00:00 end=2026-11-15T10:00:00 clusters=birch"
         );
     }
 

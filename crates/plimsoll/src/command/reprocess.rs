@@ -1,0 +1,159 @@
+//! `plimsoll reprocess`: derives the tables again from what the schedulers printed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use futures::stream;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use lake::{Asked, Change, Frame, Lake, LakeFile, Trackers, Writer};
+use record::{GpuSample, Job, NodeSpan, QueueSpan, Record, Reject};
+
+use crate::cli::Reprocess;
+use crate::collector::{Answer, Collector};
+use crate::command::collect::{chosen, progress};
+use crate::config::{Cluster, Config};
+use crate::{Outcome, complain};
+
+pub(crate) async fn run(config: &Config, arguments: &Reprocess) -> Result<Outcome> {
+    if let (Some(from), Some(to)) = (arguments.from, arguments.to)
+        && to <= from
+    {
+        bail!("the period ends before it begins: from {from} to {to}; --to is not included");
+    }
+    let lake = Lake::open(&config.data_dir)?.with_zone(&config.zone);
+    let mut answers = 0;
+    let mut change = Change::default();
+    for cluster in chosen(config, &arguments.cluster)? {
+        // Nobody may collect meanwhile: what is put in place would miss it.
+        let mut writer = lake.writer(&cluster.name).await?;
+        let archived = archived(&lake, &cluster, arguments).await?;
+        answers += archived.len();
+        let aside = lake.root().join("reprocess");
+        forget(&aside)?;
+        let derived = Lake::create(&aside)?.with_zone(&config.zone);
+        replay(&lake, &derived, &cluster, archived).await?;
+        change += put_in_place(&derived, &mut writer, &cluster, arguments).await?;
+        writer.finish()?;
+        forget(&aside)?;
+    }
+    complain(&format!(
+        "read {answers} answers again: {} rows new, {} changed",
+        change.added, change.changed
+    ));
+    Ok(Outcome::Done)
+}
+
+fn forget(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder)
+            .with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    Ok(())
+}
+
+/// The programs whose answers are read; what was imported is left as it is.
+const PROGRAMS: [&str; 5] = ["scontrol", "squeue", "condor_status", "sacct", "condor_history"];
+
+/// The answers that may tell of the days that are asked for: those since the first of them, for a
+/// job is told of from its submission on.
+async fn archived(
+    lake: &Lake,
+    cluster: &Cluster,
+    arguments: &Reprocess,
+) -> Result<Vec<(Asked, Frame)>> {
+    let mut archived = lake.archived(&cluster.name).await?;
+    archived.retain(|(asked, _)| {
+        let is_known = asked.command.first().is_some_and(|name| PROGRAMS.contains(&name.as_str()));
+        let until = asked.window.map_or(asked.time, |(_, end)| end);
+        is_known && arguments.from.is_none_or(|from| date(until) >= from)
+    });
+    Ok(archived)
+}
+
+/// Collects from the archive into another lake, one collection after the other, as it was.
+async fn replay(
+    lake: &Lake,
+    derived: &Lake,
+    cluster: &Cluster,
+    archived: Vec<(Asked, Frame)>,
+) -> Result<()> {
+    let progress = progress(archived.len() as u64, &cluster.name);
+    let mut runs: BTreeMap<Timestamp, Vec<(Asked, Frame)>> = BTreeMap::new();
+    for (asked, frame) in archived {
+        runs.entry(asked.run).or_default().push((asked, frame));
+    }
+    for (run, answers) in runs {
+        progress.set_message(format!("the collection of {}", run.strftime("%Y-%m-%d %H:%M:%S")));
+        let mut collector = Collector::replaying(derived, cluster).await?;
+        let (mut windows, looks): (Vec<_>, Vec<_>) =
+            answers.into_iter().partition(|(asked, _)| asked.window.is_some());
+        for program in PROGRAMS {
+            let looks: Vec<_> =
+                looks.iter().filter(|(asked, _)| asked.command[0] == program).collect();
+            for day in looks.chunk_by(|(one, _), (other, _)| date(one.time) == date(other.time)) {
+                let mut read = Vec::with_capacity(day.len());
+                for (asked, frame) in day {
+                    read.push(Answer::archived(asked.clone(), lake.frame(frame).await?));
+                    progress.inc(1);
+                }
+                collector.take_looks(&read).await?;
+            }
+        }
+        if !windows.is_empty() {
+            // The last window first, as when they were asked about.
+            windows.sort_by_key(|(asked, _)| std::cmp::Reverse((asked.window, asked.time)));
+            let answers = stream::iter(windows);
+            let answers = futures::StreamExt::then(answers, async |(asked, frame)| {
+                Ok(Answer::archived(asked, lake.frame(&frame).await?))
+            });
+            let seen = collector.take_jobs(answers, &progress).await?;
+            collector.close(&seen).await?;
+        }
+        collector.finish()?;
+    }
+    progress.finish_and_clear();
+    Ok(())
+}
+
+/// Puts what was derived in the place of what is there.
+async fn put_in_place(
+    derived: &Lake,
+    writer: &mut Writer,
+    cluster: &Cluster,
+    arguments: &Reprocess,
+) -> Result<Change> {
+    let mut change = restore::<Job>(derived, writer, cluster, arguments, true).await?;
+    change += restore::<NodeSpan>(derived, writer, cluster, arguments, false).await?;
+    change += restore::<QueueSpan>(derived, writer, cluster, arguments, false).await?;
+    change += restore::<GpuSample>(derived, writer, cluster, arguments, false).await?;
+    change += restore::<Reject>(derived, writer, cluster, arguments, true).await?;
+    Ok(change)
+}
+
+async fn restore<R: Record>(
+    derived: &Lake,
+    writer: &mut Writer,
+    cluster: &Cluster,
+    arguments: &Reprocess,
+    keep_others: bool,
+) -> Result<Change> {
+    let is_asked_for = |file: &LakeFile| {
+        arguments.from.is_none_or(|from| file.date >= from)
+            && arguments.to.is_none_or(|to| file.date < to)
+    };
+    let mut change = Change::default();
+    for file in derived.files(&R::TABLE, &Trackers::new()).await? {
+        if is_asked_for(&file) {
+            let rows: Vec<R> = derived.read(&cluster.name, &file.meta.location).await?;
+            change += writer.restore(file.date, &rows, keep_others).await?;
+        }
+    }
+    Ok(change)
+}
+
+fn date(time: Timestamp) -> Date {
+    time.to_zoned(TimeZone::UTC).date()
+}
