@@ -1,0 +1,97 @@
+"""The two clusters that `up` started: how to ask them, and how to wait for what they say."""
+
+import os
+import pathlib
+import subprocess
+import time
+
+# The variables of whoever runs the tests are not the test's: SLURM_CLUSTERS, SACCT_FORMAT, TZ …
+ENVIRONMENT = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "SLURM_TIME_FORMAT": "%s",
+}
+
+
+class Site:
+    """What `up` wrote down about itself."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        lines = (self.folder / "site").read_text().splitlines()
+        self.names = dict(line.split("=", 1) for line in lines)
+
+    def configuration(self, cluster):
+        return self.names[cluster]
+
+    def user(self, short):
+        """The unix name of ann, bob, eve or fred."""
+        return self.names[short]
+
+    def environment(self, cluster):
+        return {**ENVIRONMENT, "SLURM_CONF": self.configuration(cluster)}
+
+    def ask(self, cluster, *words):
+        """What a command prints, as bytes; that it fails is an error of the test."""
+        return subprocess.run(
+            words, env=self.environment(cluster), check=True, stdout=subprocess.PIPE
+        ).stdout
+
+    def tell(self, cluster, *words):
+        """Runs a command that may come too late, such as for a job that has just ended."""
+        return subprocess.run(
+            words, env=self.environment(cluster), capture_output=True
+        ).returncode == 0
+
+    def as_user(self, cluster, short, *words):
+        """The words that run a command as a user, from their home and in their own environment."""
+        home = self.folder / "home" / short
+        variables = {**self.environment(cluster), "HOME": home, "USER": self.user(short), "SHELL": "/bin/bash"}
+        return [
+            "runuser", "-u", self.user(short), "--", "env", "-i", "-C", home,
+            *(f"{name}={value}" for name, value in variables.items()), *words,
+        ]
+
+    def submit(self, cluster, short, *words):
+        """Submits a batch job, and gives its id."""
+        answer = subprocess.run(
+            self.as_user(cluster, short, "sbatch", "--parsable", *words),
+            check=True, stdout=subprocess.PIPE, text=True,
+        ).stdout
+        return answer.strip().split(";")[0]
+
+    def state(self, cluster, job):
+        """A job's state, as the controller knows it."""
+        answer = self.ask(cluster, "squeue", "--noheader", "--states=all", "--format=%T", f"--jobs={job}")
+        return answer.decode().split("\n")[0]
+
+    def wait_for_state(self, cluster, job, *states):
+        wait_for(f"job {job} of {cluster} to be {' or '.join(states)}",
+                 lambda: self.state(cluster, job) in states)
+
+    def start_accounting(self):
+        """Starts slurmdbd again, as `up` did, and waits until it answers."""
+        environment = {**self.environment("maple"), "PLIMSOLL_SLURM": str(self.folder),
+                       "SLURM_CONF": str(self.folder / "etc/accounting/slurm.conf")}
+        subprocess.run(["slurmdbd"], env=environment, cwd=self.folder / "log", check=True)
+        wait_for("slurmdbd", lambda: self.tell("maple", "sacctmgr", "-n", "show", "cluster"))
+
+    def stop_accounting(self):
+        """Stops slurmdbd, and waits until it is gone."""
+        process = int((self.folder / "run/slurmdbd.pid").read_text())
+        os.kill(process, 15)
+        wait_for("slurmdbd to end", lambda: not pathlib.Path(f"/proc/{process}/cmdline").exists()
+                 or not pathlib.Path(f"/proc/{process}/cmdline").read_bytes())
+
+
+def wait_for(what, condition, limit_seconds=120):
+    """Waits until a condition holds; gives what it gave."""
+    end = time.monotonic() + limit_seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise TimeoutError(f"waited {limit_seconds} s in vain for {what}")
+        time.sleep(0.1)
