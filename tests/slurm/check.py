@@ -12,6 +12,7 @@ import math
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -198,6 +199,24 @@ def name_of(key):
     return f"{key[0]} {key[1]}{' (cut off)' if key[3] else ''}"
 
 
+def differences(columns, before, attempts, given):
+    """In which columns the rows of the lake are not what sacct said before and after."""
+    wrong = []
+    for name, job in attempts.items():
+        row = given.get(name)
+        if row is None:
+            continue
+        for column in columns:
+            if job["end_time"] is None and column in MOVING:
+                # A running job is as old as it was at some moment between.
+                first, last = before[name]["elapsed_seconds"], job["elapsed_seconds"]
+                if column == "elapsed_seconds" and first is not None and not first <= row[column] <= last:
+                    wrong.append(f"{name_of(name)}: ran {row[column]} s, sacct says {first} to {last}")
+            elif not is_same(row[column], job[column]):
+                wrong.append(f"{name_of(name)}: {column} is {row[column]!r}, sacct says {job[column]!r}")
+    return wrong
+
+
 def compare_attempts(site, lake):
     """Every attempt, column by column; gives what SLURM says."""
     before, attempts, waiting = collect_between(site, lake)
@@ -220,19 +239,7 @@ def compare_attempts(site, lake):
         assert not wrong, first_few(wrong)
     for group, columns in COLUMNS.items():
         with check(f"every attempt agrees with sacct in {group}"):
-            wrong = []
-            for name, job in attempts.items():
-                row = given.get(name)
-                if row is None:
-                    continue
-                for column in columns:
-                    if job["end_time"] is None and column in MOVING:
-                        # A running job is as old as it was at some moment between.
-                        first, last = before[name]["elapsed_seconds"], job["elapsed_seconds"]
-                        if column == "elapsed_seconds" and first is not None and not first <= row[column] <= last:
-                            wrong.append(f"{name_of(name)}: ran {row[column]} s, sacct says {first} to {last}")
-                    elif not is_same(row[column], job[column]):
-                        wrong.append(f"{name_of(name)}: {column} is {row[column]!r}, sacct says {job[column]!r}")
+            wrong = differences(columns, before, attempts, given)
             assert not wrong, first_few(wrong)
     with check("nothing that SLURM printed was rejected"):
         rejects = lake.sql("SELECT source, reason, text FROM reject")
@@ -403,6 +410,51 @@ def nodes_and_queue(site, lake):
         assert not wrong, first_few(wrong)
 
 
+def live(site, lake):
+    """What holds and waits right now, and whether all that collecting needs is there."""
+    with check("current shows what squeue shows, by user and partition"):
+        expected = {}
+        for cluster in CLUSTERS:
+            text = site.ask(cluster, "squeue", "--all", "--array", "--noheader", "--states=PENDING,RUNNING",
+                            "--format=%u %P %T %C %D").decode()
+            for user, partition, state, cpus, nodes in (line.split() for line in text.splitlines()):
+                row = expected.setdefault((cluster, user, partition), dict.fromkeys(
+                    [f"{word}_{unit}" for word in ("running", "pending") for unit in ("jobs", "cpus", "nodes")], 0))
+                for unit, count in (("jobs", 1), ("cpus", int(cpus)), ("nodes", int(nodes))):
+                    row[f"{state.lower()}_{unit}"] += count
+        rows = {(row["cluster"], row["user"], row["partition"]): row for row in lake.rows("current")}
+        assert rows.keys() == expected.keys(), f"rows are {sorted(rows)}, not {sorted(expected)}"
+        wrong = [f"{name}: {column} is {rows[name][column]}, squeue says {value}" for name, row in expected.items()
+                 for column, value in row.items() if rows[name][column] != value]
+        assert not wrong, first_few(wrong)
+        gpus = rows["maple", site.user("bob"), "gpu"]["running_gpus"]
+        assert gpus == 2, f"{gpus} GPUs are held, not 2"
+    with check("nodes shows each node with what of it is in use, and why it is not usable"):
+        rows = {(row["cluster"], row["node"]): row for row in lake.rows("nodes")}
+        nodes = [("birch", "b01"), *(("maple", node) for node in ("away01", "c01", "c02", "g01"))]
+        assert sorted(rows) == nodes, f"nodes are {sorted(rows)}, not {nodes}"
+        busy = tuple(rows["maple", "g01"][column] for column in ("cpus_used", "cpus", "gpus_used", "gpus"))
+        assert busy == (2, 16, 2, 3), f"g01 has {busy}"
+        assert rows["maple", "c01"]["reason"] == "firmware upgrade", f"c01: {rows['maple', 'c01']['reason']}"
+    with check("test finds nothing wrong"):
+        answer = lake.run("test")
+        assert answer.returncode == 0, f"it ended with {answer.returncode}: {answer.stdout}{answer.stderr}"
+
+
+def corrected_later(site, lake):
+    """A controller that starts again writes some of the jobs that it remembers once more, with
+    other exit codes and without who cancelled them."""
+    with check("what SLURM corrects after a job's end is taken over"):
+        before, _ = snapshot(site)
+        site.stop("slurmctld-maple")
+        site.start_controller("maple")
+        wait_for("the accounting to be corrected", lambda: at_rest(snapshot(site)[0]) != at_rest(before))
+        earlier, attempts, _ = collect_between(site, lake)
+        given = lake.jobs()
+        wrong = differences(COLUMNS["state and exit"], earlier, attempts, given)
+        assert not wrong, first_few(wrong)
+
+
 def collected_again(lake):
     with check("a second collect changes no file of job"):
         lake.collect()
@@ -427,14 +479,17 @@ def killed(plimsoll, site, undisturbed):
     for number in range(3):
         with check(f"killed 4 times while collecting, then left alone, the lake is the same ({number + 1} of 3)"):
             lake = Lake(plimsoll, site, f"lake-killed-{number}")
+            cut_off = 0
             for _ in range(4):
                 process = lake.start("collect")
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(timeout=delays.uniform(0, duration))
                 process.kill()
                 process.communicate()
+                cut_off += process.returncode == -signal.SIGKILL
                 # What is there is whole, whenever that was.
                 lake.sql("SELECT count(*) AS jobs FROM job")
+            assert cut_off > 0, "every collection was over before it was to be killed"
             lake.collect()
             given = final(lake.jobs())
             assert given == whole, first_few(
@@ -447,7 +502,7 @@ def killed(plimsoll, site, undisturbed):
 def without_accounting(site, lake):
     with check("without slurmdbd, collect says that sacct failed, and changes no job"):
         before = lake.sums("job")
-        site.stop_accounting()
+        site.stop("slurmdbd")
         try:
             answer = lake.run("collect", limit_seconds=120)
         finally:
@@ -489,6 +544,7 @@ def main():
     compare_sums(lake, attempts)
     clusters_apart(lake, jobs)
     nodes_and_queue(site, lake)
+    live(site, lake)
 
     site.ask("maple", "scancel", jobs.maple["held-and-cancelled"], jobs.maple["lasts"])
     site.wait_for_state("maple", jobs.maple["lasts"], "CANCELLED")
@@ -501,6 +557,7 @@ def main():
     killed(plimsoll, site, lake)
     without_accounting(site, lake)
     one_database(plimsoll, site, lake)
+    corrected_later(site, lake)
 
 
 main()

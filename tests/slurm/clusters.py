@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import time
 
@@ -70,19 +71,29 @@ class Site:
         wait_for(f"job {job} of {cluster} to be {' or '.join(states)}",
                  lambda: self.state(cluster, job) in states)
 
+    def stop(self, daemon):
+        """Stops slurmdbd, or `slurmctld-maple`, and waits until it is gone."""
+        process = int((self.folder / f"run/{daemon}.pid").read_text())
+        os.kill(process, signal.SIGTERM)
+        # One that has ended, and that nobody has asked about, is there without a command line.
+        command_line = pathlib.Path(f"/proc/{process}/cmdline")
+        wait_for(f"{daemon} to end", lambda: not command_line.exists() or not command_line.read_bytes())
+
     def start_accounting(self):
         """Starts slurmdbd again, as `up` did, and waits until it answers."""
-        environment = {**self.environment("maple"), "PLIMSOLL_SLURM": str(self.folder),
-                       "SLURM_CONF": str(self.folder / "etc/accounting/slurm.conf")}
-        subprocess.run(["slurmdbd"], env=environment, cwd=self.folder / "log", check=True)
+        self.start("accounting", "slurmdbd")
         wait_for("slurmdbd", lambda: self.tell("maple", "sacctmgr", "-n", "show", "cluster"))
 
-    def stop_accounting(self):
-        """Stops slurmdbd, and waits until it is gone."""
-        process = int((self.folder / "run/slurmdbd.pid").read_text())
-        os.kill(process, 15)
-        wait_for("slurmdbd to end", lambda: not pathlib.Path(f"/proc/{process}/cmdline").exists()
-                 or not pathlib.Path(f"/proc/{process}/cmdline").read_bytes())
+    def start_controller(self, cluster):
+        """Starts a slurmctld again, as `up` did, and waits until it answers."""
+        self.start(cluster, "slurmctld")
+        wait_for(f"slurmctld of {cluster}", lambda: self.tell(cluster, "scontrol", "ping"))
+
+    def start(self, folder, daemon):
+        # `down` knows by the variable that it is one of ours.
+        environment = {**ENVIRONMENT, "PLIMSOLL_SLURM": str(self.folder),
+                       "SLURM_CONF": str(self.folder / "etc" / folder / "slurm.conf")}
+        subprocess.run([daemon], env=environment, cwd=self.folder / "log", check=True, stderr=subprocess.DEVNULL)
 
 
 def wait_for(what, condition, limit_seconds=120):

@@ -1,6 +1,6 @@
 """Jobs of known cost and of every odd kind, and what is done to them while they run.
 
-`first` starts everything and comes back while an array's tasks and a held job still wait;
+`first` starts everything and comes back while some of it runs and the tasks of an array still wait;
 `rest` comes back when all is over but what is meant to last.
 """
 
@@ -45,8 +45,12 @@ class Jobs:
         self.birch_jobs()
         self.names()
         self.waiting()
-        # Its other tasks wait until this one may end.
-        self.site.wait_for_state("maple", self.maple["array"] + "_1", "RUNNING")
+        # The array's other tasks wait until the first may end, which it may not yet. What range of
+        # tasks sacct gives the waiting rest is old.
+        array, resized = self.maple["array"], self.maple["resized"]
+        for row in (f"{array}_1|RUNNING", f"{array}_[1-4%1]|PENDING", f"{resized}|RUNNING"):
+            wait_for(f"{row} in sacct", lambda: row in self.site.ask(
+                "maple", "sacct", "--allusers", "-X", "-n", "-P", "--format=JobID,State").decode().splitlines())
 
     def odd_ends(self):
         """What takes longest, or has something done to it."""
