@@ -5,6 +5,7 @@ is not known. `check.py` compares.
 """
 
 import re
+import time
 
 # Nobody can have put this into a job's name; sacct takes any string as its delimiter.
 DELIMITER = "@#3f9c61d2b7#@"
@@ -173,6 +174,32 @@ def split_resized(attempts):
                     and later["start_time"] == cut["start_time"] and later["submit_time"] >= cut["end_time"]):
                 later["start_time"] = cut["end_time"]
                 later["elapsed_seconds"] -= cut["elapsed_seconds"]
+
+
+def sreport(site, cluster, start, end):
+    """CPU and GPU seconds by user between two full hours, by SLURM's own sums."""
+    period = [time.strftime(f"{word}=%Y-%m-%dT%H:%M:%S", time.gmtime(moment)) for word, moment in (("start", start), ("end", end))]
+    site.ask(cluster, "sacctmgr", "--immediate", "rollup", *(word.split("=")[1] for word in period))
+    text = site.ask(
+        cluster, "sreport", "--parsable2", "--noheader", "-t", "seconds", "--tres=cpu,gres/gpu",
+        "cluster", "AccountUtilizationByUser", f"clusters={cluster}", "format=Login,TresName,Used", *period)
+    sums = {}
+    for user, resource, used in (line.split("|") for line in text.decode().splitlines()):
+        if user and int(used):
+            sums[user, resource] = sums.get((user, resource), 0) + int(used)
+    return sums
+
+
+def counted_twice(attempts):
+    """CPU seconds by user that sreport adds up twice: it takes the row that follows a resize for one
+    that has run from the start, as it is printed."""
+    twice = {}
+    for cut in attempts:
+        for later in attempts:
+            if (cut["state"] == "RESIZED" and later is not cut and later["job_id"] == cut["job_id"]
+                    and later["start_time"] == cut["end_time"]):
+                twice[cut["user"]] = twice.get(cut["user"], 0) + later["alloc_cpus"] * cut["elapsed_seconds"]
+    return twice
 
 
 def derived(attempt):

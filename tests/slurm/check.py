@@ -122,7 +122,8 @@ class Lake:
             for column in columns:
                 if column.endswith("_time") and job[column] is not None:
                     job[column] = datetime.datetime.fromisoformat(job[column]).timestamp()
-        return {key(job): job for job in jobs}
+        # When the last waiting task of an array has started, their common row says so, and holds nothing.
+        return {key(job): job for job in jobs if job["state"] != "SPLIT" or job["start_time"] is not None}
 
     def sums(self, table):
         """The content of a table's files."""
@@ -292,8 +293,10 @@ def known_costs(lake, jobs):
     with check("one GPU of any model is one GPU"):
         assert one("any-gpu")["alloc_gpus"] == 1, f"{one('any-gpu')['alloc_gpus']} GPUs"
     with check("each task of an array is a job, and nothing else of it remains"):
-        found = sorted((row["job_id"].split("_")[-1], row["state"]) for row in runs("array"))
+        found = sorted((row["job_id"].split("_")[-1], row["state"]) for row in runs("array") if row["state"] != "SPLIT")
         assert found == [("1", "COMPLETED"), ("2", "FAILED"), ("3", "COMPLETED"), ("4", "COMPLETED")], f"{found}"
+        found = sorted((row["job_id"].split("_")[-1], row["state"]) for row in runs("array-waits") if row["state"] != "SPLIT")
+        assert found == [("1", "COMPLETED"), ("2", "COMPLETED")], f"{found}"
     with check("the parts of a heterogeneous job are two, with what each held"):
         number = jobs.maple["het"]
         found = [(row["job_id"], row["alloc_gpus"]) for row in sorted(runs("het"), key=lambda row: row["job_id"])]
@@ -463,14 +466,16 @@ def collected_again(lake):
         assert before and lake.sums("job") == before, "its files are not the same"
 
 
-def final(jobs):
-    """What is over, and so stays as it is."""
-    return {name: job for name, job in jobs.items() if job["is_complete"]}
+def final(lake, attempts):
+    """What is over, and so stays as it is, of the attempts that sacct shows. A lake may know more: of
+    a job that it saw waiting, and that sacct no longer shows in any period."""
+    return {name: job for name, job in lake.jobs().items() if job["is_complete"] and name in attempts}
 
 
 def killed(plimsoll, site, undisturbed):
     """Collects into new lakes, killed again and again, and compares the end with the undisturbed."""
-    whole = final(undisturbed.jobs())
+    attempts, _ = snapshot(site)
+    whole = final(undisturbed, attempts)
     delays = random.Random(3)  # the same delays every time; what they meet depends on the machine
     timed = Lake(plimsoll, site, "lake-timed")
     began = time.monotonic()
@@ -491,7 +496,7 @@ def killed(plimsoll, site, undisturbed):
                 lake.sql("SELECT count(*) AS jobs FROM job")
             assert cut_off > 0, "every collection was over before it was to be killed"
             lake.collect()
-            given = final(lake.jobs())
+            given = final(lake, attempts)
             assert given == whole, first_few(
                 [name_of(name) for name in given.keys() | whole.keys() if given.get(name) != whole.get(name)])
             rest = [str(path) for path in lake.folder.glob("data/processed/**/*")
@@ -520,9 +525,41 @@ def one_database(plimsoll, site, lake):
             f'[[cluster]]\nname = "{cluster}"\nkind = "slurm"\nslurm_cluster = "{cluster}"\n' for cluster in CLUSTERS)
         named = Lake(plimsoll, site, "lake-named", 'data_dir = "data"\n' + text)
         named.collect()
-        expected, given = final(lake.jobs()), final(named.jobs())
+        attempts, _ = snapshot(site)
+        expected, given = final(lake, attempts), final(named, attempts)
         assert given == expected, first_few(
             [name_of(name) for name in given.keys() | expected.keys() if given.get(name) != expected.get(name)])
+
+
+def against_sreport(plimsoll, site):
+    """The same sums by SLURM itself, which adds up hours that are over."""
+    end = int(time.time()) // 3600 * 3600
+    start = end - 3 * 3600
+    for cluster in CLUSTERS:
+        site.move_back(cluster, 2 * 3600)
+    lake = Lake(plimsoll, site, "lake-moved-back")
+    lake.collect()
+    attempts, _ = snapshot(site)
+    moment = lambda seconds: datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).isoformat()
+    period = ["--from", moment(start), "--to", moment(end)]
+    for cluster in CLUSTERS:
+        with check(f"usage by user agrees with sreport to the second: {cluster}"):
+            of_cluster = [job for job in attempts.values() if job["cluster"] == cluster]
+            twice = accounting.counted_twice(of_cluster)
+            rows = lake.rows("report", "usage-by-user", *period, "--cluster", cluster)
+            given = {}
+            for row in rows:
+                # Only users with an association are in sreport, by name.
+                if row["user"] in (site.user("ann"), site.user("bob")):
+                    given[row["user"], "cpu"] = round(row["cpu_hours"] * 3600 + twice.get(row["user"], 0), 3)
+                    given[row["user"], "gres/gpu"] = round(row["gpu_hours"] * 3600, 3)
+            given = {name: seconds for name, seconds in given.items() if seconds}
+            said = accounting.sreport(site, cluster, start, end)
+            assert said, "sreport has nothing"
+            assert given == said, f"{given}, sreport says {said}"
+    with check("reconcile finds that we and sreport agree"):
+        answer = lake.run("reconcile", *period, "--cluster", "maple")
+        assert answer.returncode == 0, f"it ended with {answer.returncode}: {answer.stdout}{answer.stderr}"
 
 
 def main():
@@ -558,6 +595,7 @@ def main():
     without_accounting(site, lake)
     one_database(plimsoll, site, lake)
     corrected_later(site, lake)
+    against_sreport(plimsoll, site)
 
 
 main()

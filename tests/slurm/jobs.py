@@ -45,10 +45,11 @@ class Jobs:
         self.birch_jobs()
         self.names()
         self.waiting()
-        # The array's other tasks wait until the first may end, which it may not yet. What range of
-        # tasks sacct gives the waiting rest is old.
-        array, resized = self.maple["array"], self.maple["resized"]
-        for row in (f"{array}_1|RUNNING", f"{array}_[1-4%1]|PENDING", f"{resized}|RUNNING"):
+        # The other tasks of one array wait until its first may end, which it may not yet; squeue shows
+        # them, sacct may. Those of the other wait for a node, and sacct shows them.
+        rows = [f"{self.maple['array']}_1|RUNNING", f"{self.maple['array-waits']}_[1-2]|PENDING",
+                f"{self.maple['resized']}|RUNNING"]
+        for row in rows:
             wait_for(f"{row} in sacct", lambda: row in self.site.ask(
                 "maple", "sacct", "--allusers", "-X", "-n", "-P", "--format=JobID,State").decode().splitlines())
 
@@ -120,6 +121,7 @@ class Jobs:
         submit("begins-later", "bob", "--begin=now+30days", "--wrap=true")
         submit("depends", "ann", f"--dependency=afterok:{self.maple['held']}", "--wrap=true")
         submit("waits-for-a-node", "ann", "--nodelist=away01", "--wrap=true")
+        submit("array-waits", "ann", "--nodelist=away01", "--array=1-2", "--mem=50M", "--wrap=true")
         submit("array-begins-later", "bob", "--array=0-99%10", "--begin=now+7days", "--wrap=true")
         submit("cancelled-while-waiting", "bob", "--nodelist=away01", "--wrap=true")
         submit("array-cancelled-while-waiting", "bob", "--nodelist=away01", "--array=0-19", "--wrap=true")
@@ -138,6 +140,7 @@ class Jobs:
             (site.folder / "home" / short / file).touch()
 
         let_go("bob", "array-may-go-on")
+        do("scontrol", "update", f"jobid={maple['array-waits']}", "reqnodelist=")
         # A time limit is a minute at least; an end that is near is the same to the controller.
         job = running("timeout")
         do("scontrol", "update", f"jobid={job}", "endtime=now+1")
