@@ -35,9 +35,7 @@ class Site:
 
     def ask(self, cluster, *words):
         """What a command prints, as bytes; that it fails is an error of the test."""
-        return subprocess.run(
-            words, env=self.environment(cluster), check=True, stdout=subprocess.PIPE
-        ).stdout
+        return subprocess.run(words, env=self.environment(cluster), check=True, capture_output=True).stdout
 
     def tell(self, cluster, *words):
         """Runs a command that may come too late, such as for a job that has just ended."""
@@ -72,12 +70,14 @@ class Site:
                  lambda: self.state(cluster, job) in states)
 
     def move_back(self, cluster, seconds):
-        """Makes all that the accounting knows of jobs so much older. SLURM adds up an hour only once
-        it is over."""
+        """Makes all that the accounting knows so much older. SLURM adds up an hour only once it is over."""
         columns = {
             "job": ["time_submit", "time_eligible", "time_start", "time_end"],
             "step": ["time_start", "time_end"],
             "suspend": ["time_start", "time_end"],
+            # Usage counts from when there were such users, on such a cluster.
+            "assoc": ["creation_time", "mod_time"],
+            "event": ["time_start", "time_end"],
         }
         # 0 is not yet, and 2^32 - 2 and its neighbours are never.
         statements = [
