@@ -166,14 +166,15 @@ def memory(steps):
 
 
 def split_resized(attempts):
-    """What follows a resize is printed as if it had run from the start: it began where what was
-    cut off ended. Its Submit is the moment of the resize; job and Start are the same."""
+    """What follows a resize is printed, before SLURM 24, as if it had run from the start: it began
+    where what was cut off ended. Its Submit is the moment of the resize; job and Start are the same."""
     for cut in attempts:
         for later in attempts:
             if (later is not cut and later["job_id"] == cut["job_id"] and cut["state"] == "RESIZED"
                     and later["start_time"] == cut["start_time"] and later["submit_time"] >= cut["end_time"]):
                 later["start_time"] = cut["end_time"]
                 later["elapsed_seconds"] -= cut["elapsed_seconds"]
+                later["seconds_printed_twice"] = cut["elapsed_seconds"]
 
 
 def sreport(site, cluster, start, end):
@@ -191,14 +192,13 @@ def sreport(site, cluster, start, end):
 
 
 def counted_twice(attempts):
-    """CPU seconds by user that sreport adds up twice: it takes the row that follows a resize for one
-    that has run from the start, as it is printed."""
+    """CPU seconds by user that sreport adds up twice: it takes what follows a resize as it is
+    printed."""
     twice = {}
-    for cut in attempts:
-        for later in attempts:
-            if (cut["state"] == "RESIZED" and later is not cut and later["job_id"] == cut["job_id"]
-                    and later["start_time"] == cut["end_time"]):
-                twice[cut["user"]] = twice.get(cut["user"], 0) + later["alloc_cpus"] * cut["elapsed_seconds"]
+    for attempt in attempts:
+        if "seconds_printed_twice" in attempt:
+            cpu_seconds = attempt["alloc_cpus"] * attempt["seconds_printed_twice"]
+            twice[attempt["user"]] = twice.get(attempt["user"], 0) + cpu_seconds
     return twice
 
 

@@ -397,7 +397,7 @@ def nodes_and_queue(site, lake):
         for node, word in (("c01", "DRAIN"), ("c02", "DOWN"), ("away01", "NOT_RESPONDING"), ("g01", "MIXED")):
             assert word in given[node]["state"].split("+"), f"{node} is {given[node]['state']}, not {word}"
         gpus = (given["g01"]["gpus"], given["g01"]["gpu_types"], given["g01"]["alloc_gpus"])
-        assert gpus == (3, "a100=2,h100=1", 2), f"g01 has {gpus}"
+        assert gpus == (5, "a100=4,h100=1", 2), f"g01 has {gpus}"
     with check("waiting jobs stand in the queue with the reason that squeue gives"):
         expected = {
             (cluster, job_id): (row["State"], row["Reason"])
@@ -437,7 +437,7 @@ def live(site, lake):
         nodes = [("birch", "b01"), *(("maple", node) for node in ("away01", "c01", "c02", "g01"))]
         assert sorted(rows) == nodes, f"nodes are {sorted(rows)}, not {nodes}"
         busy = tuple(rows["maple", "g01"][column] for column in ("cpus_used", "cpus", "gpus_used", "gpus"))
-        assert busy == (2, 16, 2, 3), f"g01 has {busy}"
+        assert busy == (2, 16, 2, 5), f"g01 has {busy}"
         assert rows["maple", "c01"]["reason"] == "firmware upgrade", f"c01: {rows['maple', 'c01']['reason']}"
     with check("test finds nothing wrong"):
         answer = lake.run("test")

@@ -66,8 +66,11 @@ class Site:
         return answer.decode().split("\n")[0]
 
     def wait_for_state(self, cluster, job, *states):
-        wait_for(f"job {job} of {cluster} to be {' or '.join(states)}",
-                 lambda: self.state(cluster, job) in states)
+        try:
+            wait_for(f"job {job} of {cluster} to be {' or '.join(states)}",
+                     lambda: self.state(cluster, job) in states)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}: it is {self.state(cluster, job)}") from None
 
     def move_back(self, cluster, seconds):
         """Makes all that the accounting knows so much older. SLURM adds up an hour only once it is over."""

@@ -54,7 +54,8 @@ class Jobs:
                 "maple", "sacct", "--allusers", "-X", "-n", "-P", "--format=JobID,State").decode().splitlines())
 
     def odd_ends(self):
-        """What takes longest, or has something done to it."""
+        """What takes longest, or has something done to it. There are GPUs enough for all, so that
+        nothing is preempted but by `evictor`."""
         submit, consume = self.submit, self.consume
         submit("timeout", "ann", "--time=1", "--wrap=srun sleep 600")
         submit("preempted", "bob", "--partition=idle", "--gres=gpu:h100:1", "--cpus-per-task=2", "--open-mode=append",
@@ -76,9 +77,7 @@ class Jobs:
         submit("two-steps", "ann", "--ntasks=2", "--mem=500M",
                f"--wrap=srun -n1 -J 'left|half' {consume} 1 30 3; srun -n2 -J 'right\nhalf' {consume} 1 50 3; srun -n1 false; true")
         submit("two-gpus", "bob", "--partition=gpu", "--gres=gpu:a100:2", "--cpus-per-task=4", "--mem=1G", "--wrap=srun sleep 5")
-        # Any would be the one that `preempted` holds, if the others were taken.
-        submit("any-gpu", "bob", "--partition=gpu", "--gres=gpu:1", f"--dependency=afterany:{self.maple['two-gpus']}",
-               "--wrap=sleep 2")
+        submit("any-gpu", "bob", "--partition=gpu", "--gres=gpu:1", "--wrap=sleep 2")
         submit("array", "bob", "--array=1-4%1", "--mem=50M",
                "--wrap=until [ -e array-may-go-on ]; do sleep 0.2; done; [ $SLURM_ARRAY_TASK_ID != 2 ]")
         submit("exit-1", "ann", "--wrap=exit 1")
