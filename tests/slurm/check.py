@@ -99,9 +99,9 @@ class Lake:
             raise
         return subprocess.CompletedProcess(words, process.returncode, output.decode(), complaint.decode())
 
-    def collect(self):
+    def collect(self, *words):
         """Collects; that there were findings, such as rejects, is for a check of its own to say."""
-        answer = self.run("collect")
+        answer = self.run("collect", *words)
         assert answer.returncode in (0, 1) and "failed" not in answer.stderr, (
             f"collect ended with {answer.returncode}: {answer.stderr.strip()}")
         return answer
@@ -194,6 +194,11 @@ def is_same(one, other):
     if isinstance(one, float) or isinstance(other, float):
         return one is not None and other is not None and math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
     return one == other and isinstance(one, bool) == isinstance(other, bool)
+
+
+def written(seconds):
+    """A moment, as the command line takes it."""
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).isoformat()
 
 
 def name_of(key):
@@ -347,7 +352,6 @@ def compare_sums(lake, attempts):
     started = [job["start_time"] for job in attempts.values() if job["start_time"] is not None]
     ended = [job["end_time"] for job in attempts.values() if job["end_time"] is not None and job["start_time"] is not None]
     start, end = min(started) + 4, max(ended) - 2
-    moment = lambda seconds: datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).isoformat()
     cut = sum(job["start_time"] is not None and job["start_time"] < start < (job["end_time"] or end)
               for job in attempts.values())
     for clusters in (["maple"], ["birch"], CLUSTERS):
@@ -356,7 +360,7 @@ def compare_sums(lake, attempts):
             expected = accounting.usage_by_user(
                 [job for job in attempts.values() if job["cluster"] in clusters], start, end)
             only = [word for cluster in clusters for word in ("--cluster", cluster)]
-            rows = lake.rows("report", "usage-by-user", "--from", moment(start), "--to", moment(end), *only)
+            rows = lake.rows("report", "usage-by-user", "--from", written(start), "--to", written(end), *only)
             given = {row["user"]: row for row in rows}
             assert given.keys() == expected.keys(), f"users are {sorted(map(str, given))}, not {sorted(map(str, expected))}"
             wrong = []
@@ -540,8 +544,7 @@ def against_sreport(plimsoll, site):
     lake = Lake(plimsoll, site, "lake-moved-back")
     lake.collect()
     attempts, _ = snapshot(site)
-    moment = lambda seconds: datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).isoformat()
-    period = ["--from", moment(start), "--to", moment(end)]
+    period = ["--from", written(start), "--to", written(end)]
     for cluster in CLUSTERS:
         with check(f"usage by user agrees with sreport to the second: {cluster}"):
             of_cluster = [job for job in attempts.values() if job["cluster"] == cluster]
@@ -560,6 +563,42 @@ def against_sreport(plimsoll, site):
     with check("reconcile finds that we and sreport agree"):
         answer = lake.run("reconcile", *period, "--cluster", "maple")
         assert answer.returncode == 0, f"it ended with {answer.returncode}: {answer.stdout}{answer.stderr}"
+
+
+def complete_days(plimsoll, site):
+    """Days that are long over, with all their jobs, are asked about once."""
+    for cluster in CLUSTERS:
+        for user in ("ann", "bob"):
+            site.ask(cluster, "scancel", f"--user={site.user(user)}")
+    wait_for("the queues to be empty", lambda: not any(
+        site.ask(cluster, "squeue", "--noheader", "--states=PENDING,RUNNING,COMPLETING") for cluster in CLUSTERS))
+    wait_for("the accounting to know", lambda: all(job["is_complete"] for job in snapshot(site)[0].values()))
+    for cluster in CLUSTERS:
+        site.move_back(cluster, 3 * 86400)
+    lake = Lake(plimsoll, site, "lake-of-days")
+
+    def asked():
+        rows = lake.sql("SELECT cluster, window_start, count(*) AS times FROM collection"
+                        " WHERE source = 'sacct' AND window_start IS NOT NULL GROUP BY cluster, window_start")
+        today = time.time() // 86400 * 86400
+        times = {"old": set(), "today": set()}
+        for row in rows:
+            day = datetime.datetime.fromisoformat(row["window_start"]).timestamp()
+            if day >= today:
+                times["today"].add(row["times"])
+            elif day < today - 86400:  # yesterday may be too near
+                times["old"].add(row["times"])
+        return times
+
+    with check("a day that is over with all its jobs is asked about once, and again with --refresh"):
+        lake.collect("--days", "5")
+        jobs = lake.jobs()
+        assert len(jobs) > 60, f"only {len(jobs)} jobs: too few to mean anything"
+        lake.collect("--days", "5")
+        assert asked() == {"old": {1}, "today": {2}}, f"asked {asked()} times"
+        lake.collect("--days", "5", "--refresh")
+        assert asked() == {"old": {2}, "today": {3}}, f"with --refresh, asked {asked()} times"
+        assert lake.jobs() == jobs, "the jobs are not the same"
 
 
 def main():
@@ -596,6 +635,7 @@ def main():
     one_database(plimsoll, site, lake)
     corrected_later(site, lake)
     against_sreport(plimsoll, site)
+    complete_days(plimsoll, site)
 
 
 main()
