@@ -179,11 +179,12 @@ def split_resized(attempts):
 
 def sreport(site, cluster, start, end):
     """CPU and GPU seconds by user between two full hours, by SLURM's own sums."""
-    period = [time.strftime(f"{word}=%Y-%m-%dT%H:%M:%S", time.gmtime(moment)) for word, moment in (("start", start), ("end", end))]
-    site.ask(cluster, "sacctmgr", "--immediate", "rollup", *(word.split("=")[1] for word in period))
+    first, last = (time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment)) for moment in (start, end))
+    site.ask(cluster, "sacctmgr", "--immediate", "rollup", first, last)
     text = site.ask(
         cluster, "sreport", "--parsable2", "--noheader", "-t", "seconds", "--tres=cpu,gres/gpu",
-        "cluster", "AccountUtilizationByUser", f"clusters={cluster}", "format=Login,TresName,Used", *period)
+        "cluster", "AccountUtilizationByUser", f"clusters={cluster}", "format=Login,TresName,Used",
+        f"start={first}", f"end={last}")
     sums = {}
     for user, resource, used in (line.split("|") for line in text.decode().splitlines()):
         if user and int(used):

@@ -75,7 +75,8 @@ class Jobs:
         submit("holder", "bob", "--mem=400M", f"--wrap={consume} 0 200 5")
         submit("two-nodes", "ann", "--nodes=2", "--ntasks-per-node=2", "--mem=300M", f"--wrap=srun {consume} 1 40 5")
         submit("two-steps", "ann", "--ntasks=2", "--mem=500M",
-               f"--wrap=srun -n1 -J 'left|half' {consume} 1 30 3; srun -n2 -J 'right\nhalf' {consume} 1 50 3; srun -n1 false; true")
+               f"--wrap=srun -n1 -J 'left|half' {consume} 1 30 3; srun -n2 -J 'right\nhalf' {consume} 1 50 3; "
+               "srun -n1 false; true")
         submit("two-gpus", "bob", "--partition=gpu", "--gres=gpu:a100:2", "--cpus-per-task=4", "--mem=1G", "--wrap=srun sleep 5")
         submit("any-gpu", "bob", "--partition=gpu", "--gres=gpu:1", "--wrap=sleep 2")
         submit("array", "bob", "--array=1-4%1", "--mem=50M",
