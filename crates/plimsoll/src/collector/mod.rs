@@ -497,3 +497,6 @@ fn key(job: &Job) -> (String, Timestamp, i64) {
 fn open_key(job: &OpenJob) -> (String, Timestamp, i64) {
     (job.job_id.clone(), job.submit_time, job.attempt)
 }
+
+#[cfg(test)]
+mod tests;

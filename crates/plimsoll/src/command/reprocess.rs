@@ -74,7 +74,7 @@ async fn archived(
 }
 
 /// Collects from the archive into another lake, one collection after the other, as it was.
-async fn replay(
+pub(crate) async fn replay(
     lake: &Lake,
     derived: &Lake,
     cluster: &Cluster,

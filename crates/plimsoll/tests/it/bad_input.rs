@@ -27,7 +27,8 @@ fn fake_slurm(folder: &Path) -> String {
     };
     program(
         "sacct",
-        r#"printf 'JobID|JobIDRaw|User|State|Submit|Start|End|ElapsedRaw|AllocCPUS|JobName\n'
+        r#"[ "$1" = --helpformat ] && echo 'JobID JobIDRaw User State Submit Start End ElapsedRaw AllocCPUS JobName' && exit
+printf 'JobID|JobIDRaw|User|State|Submit|Start|End|ElapsedRaw|AllocCPUS|JobName\n'
 printf '7|7|ann|COMPLETED|1772409600|1772409600|1772413200|3600|2|fit\n'
 printf '8|8|ann|COMPLETED|never|1772409600|1772413200|3600|2|fit\n'"#,
     );

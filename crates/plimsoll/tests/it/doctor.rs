@@ -74,7 +74,7 @@ fn what_is_wrong_is_told_with_what_to_do() {
     program(
         folder.path(),
         "far",
-        "shift 4\ncase \"$*\" in\n\
+        "shift 5\ncase \"$*\" in\n\
          'date +%s') echo $(($(/bin/date +%s) + 3600)) ;;\n\
          'scontrol show config') printf 'ClusterName = maple\\nAccountingStorageType = accounting_storage/none\\nPrivateData = jobs,usage\\n' ;;\n\
          'sacct --allusers'*) echo ann ;;\n\

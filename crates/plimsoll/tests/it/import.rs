@@ -225,8 +225,9 @@ fn what_slurm_itself_said_is_left_as_it_is() {
     program(
         folder.path(),
         "sacct",
-        r"printf 'JobID|JobIDRaw|User|State|Submit|Start|End|ElapsedRaw|AllocCPUS|NodeList|JobName\n'
-printf '9|9|ann|FAILED|1755262800|1755262800|1755266400|3600|1|n1|fit\n'",
+        r#"[ "$1" = --helpformat ] && echo 'JobID JobIDRaw Submit State' && exit
+printf 'JobID|JobIDRaw|User|State|Submit|Start|End|ElapsedRaw|AllocCPUS|NodeList|JobName\n'
+printf '9|9|ann|FAILED|1755262800|1755262800|1755266400|3600|1|n1|fit\n'"#,
     );
     program(folder.path(), "scontrol", "true");
     program(folder.path(), "squeue", "true");

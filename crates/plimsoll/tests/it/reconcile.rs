@@ -5,10 +5,11 @@ use std::path::Path;
 use crate::stub::{MAPLE, configure, program, run};
 
 /// Two jobs of ann and one of a user without an association, on 2 March 2026.
-const SACCT: &str = r"printf 'JobID|JobIDRaw|User|Account|State|Submit|Start|End|ElapsedRaw|AllocCPUS|AllocTRES|NodeList|JobName\n'
+const SACCT: &str = r#"[ "$1" = --helpformat ] && echo 'JobID JobIDRaw Submit State' && exit
+printf 'JobID|JobIDRaw|User|Account|State|Submit|Start|End|ElapsedRaw|AllocCPUS|AllocTRES|NodeList|JobName\n'
 printf '7|7|ann|ml|COMPLETED|1772409600|1772409600|1772413200|3600|2|cpu=2,gres/gpu=1|n1|fit\n'
 printf '8|8|ann|ml|COMPLETED|1772409600|1772409600|1772416800|7200|4|cpu=4|n1|fit\n'
-printf '9|9|eve||COMPLETED|1772409600|1772409600|1772413200|3600|1|cpu=1|n1|fit\n'";
+printf '9|9|eve||COMPLETED|1772409600|1772409600|1772413200|3600|1|cpu=1|n1|fit\n'"#;
 
 fn site(folder: &Path, ann_cpu_seconds: i64) {
     configure(folder, MAPLE);

@@ -163,7 +163,14 @@ impl Site {
             ("attempt", "0"),
             ("source", "'sacct'"),
             ("state", "'COMPLETED'"),
-            ("is_complete", "true"),
+            (
+                "is_complete",
+                if named.contains(&"state") {
+                    "state NOT IN ('PENDING', 'RUNNING')"
+                } else {
+                    "true"
+                },
+            ),
             ("observed_time", "'2026-02-01T00:00:00Z'"),
             ("submit_time", "start_time"),
         ] {

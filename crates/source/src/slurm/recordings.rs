@@ -48,6 +48,15 @@ const RECORDINGS: [(&str, Printed, usize, usize); 28] = [
     ("squeue-collected-birch.txt", Printed::SqueueOfBirch, 1, 0),
 ];
 
+/// What settings, sreport and the queue of the moment look like is tested beside those who read it.
+const READ_ELSEWHERE: [&str; 5] = [
+    "sacctmgr-configuration.txt",
+    "scontrol-show-config.txt",
+    "squeue-current.psv",
+    "sreport-account-user-seconds.psv",
+    "sreport-account-user.psv",
+];
+
 #[derive(Clone, Copy)]
 enum Printed {
     Sacct,
@@ -96,7 +105,12 @@ fn every_recording_is_read() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    let named: BTreeSet<String> = RECORDINGS.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    let named: BTreeSet<String> = RECORDINGS
+        .iter()
+        .map(|(name, ..)| *name)
+        .chain(READ_ELSEWHERE)
+        .map(str::to_owned)
+        .collect();
     assert_eq!(on_disk, named, "each file is named above, and each that is named is there");
     let found = RECORDINGS.map(|(name, printed, ..)| {
         let (records, rejects) = read(&std::fs::read(format!("{FOLDER}/{name}")).unwrap(), printed);
