@@ -404,7 +404,8 @@ def nodes_and_queue(site, lake):
         assert gpus == (5, "a100=4,h100=1", 2), f"g01 has {gpus}"
     with check("waiting jobs stand in the queue with the reason that squeue gives"):
         expected = {
-            (cluster, job_id): (row["State"], row["Reason"])
+            # The waiting rest of an array is called `18_[]`, whichever tasks are in it.
+            (cluster, re.sub(r"_\[.*\]$", "_[]", job_id)): (row["State"], row["Reason"])
             for cluster in CLUSTERS for job_id, row in accounting.squeue(site, cluster).items()
         }
         rows = lake.sql("SELECT cluster, job_id, state, reason, last_seen_time FROM queue_span")

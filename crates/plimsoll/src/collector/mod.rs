@@ -32,7 +32,7 @@ pub(crate) struct Collector {
     /// Whether answers are archived: those that come from the archive are there already.
     archives: bool,
     /// What waits by the last look at the queue; none if there was none, or if it failed.
-    waiting: Option<(Timestamp, Vec<Job>)>,
+    queue: Option<Queue>,
 }
 
 /// What a collection did.
@@ -89,7 +89,7 @@ impl Collector {
             summary: Summary::default(),
             run,
             archives: true,
-            waiting: None,
+            queue: None,
         })
     }
 
@@ -180,18 +180,20 @@ impl Collector {
     ) -> Result<Seen> {
         let mut answers = std::pin::pin!(answers);
         let mut seen = Seen { is_whole: true, ..Seen::default() };
-        if let Some((_, waiting)) = &self.waiting {
-            seen.jobs.extend(waiting.iter().map(key));
+        let mut earlier: Vec<Job> = Vec::new();
+        if let Some(queue) = &self.queue {
+            seen.jobs.extend(queue.waiting.iter().map(key));
+            seen.set_aside.extend(queue.set_aside.iter().cloned());
+            earlier.extend(queue.waiting.iter().cloned());
         }
-        let mut earlier: Vec<Job> =
-            self.waiting.as_ref().map(|(_, waiting)| waiting.clone()).unwrap_or_default();
         let mut runs = Vec::new();
         let mut change = Change::default();
         while let Some(answer) = answers.try_next().await? {
             let (start, _) = answer.asked.window.context("an answer about no window")?;
             progress.set_message(format!("jobs of {}", start.strftime("%Y-%m-%d")));
             let read = self.read_jobs(&answer)?;
-            seen.is_whole &= read.collection.error.is_none() && read.rejects.is_empty();
+            seen.is_whole &= read.collection.error.is_none();
+            seen.set_aside.extend(read.rejects.iter().map(|reject| reject.text.clone()));
             seen.time = seen.time.max(Some(answer.asked.time));
             seen.jobs.extend(read.records.iter().map(key));
             let day = start.to_zoned(TimeZone::UTC).start_of_day()?.timestamp();
@@ -235,7 +237,7 @@ impl Collector {
         self.writer
             .tracker()
             .open_jobs()
-            .filter(|job| seen.is_whole && !job.is_waiting && !seen.jobs.contains(&open_key(job)))
+            .filter(|job| seen.is_whole && !job.is_waiting && !seen.has(job))
     }
 
     /// Closes the jobs that no longer wait or run and of which the scheduler does not say how they
@@ -248,12 +250,12 @@ impl Collector {
             .writer
             .tracker()
             .open_jobs()
-            .filter(|job| !seen.jobs.contains(&open_key(job)))
+            .filter(|job| !seen.has(job))
             // Without a look at the queue it is not known what still waits in it.
-            .filter(|job| !job.is_waiting || self.waiting.is_some())
+            .filter(|job| !job.is_waiting || self.queue.is_some())
             .cloned()
             .collect();
-        let Some(time) = self.waiting.as_ref().map(|(time, _)| *time).or(seen.time) else {
+        let Some(time) = self.queue.as_ref().map(|queue| queue.time).or(seen.time) else {
             return Ok(());
         };
         let ids: HashSet<(&str, Timestamp)> =
@@ -333,7 +335,7 @@ impl Collector {
             }
             "squeue" => {
                 let mut read = Vec::new();
-                self.waiting = None;
+                self.queue = None;
                 for look in looks {
                     let mut parser = Squeue::new(&name, look.asked.time, hold);
                     if let Some(known_as) = &self.cluster.slurm_cluster {
@@ -347,9 +349,11 @@ impl Collector {
                         spans.push(waiting.span);
                         jobs.extend(waiting.job);
                     }
-                    // What could not be read may be a job that waits.
-                    self.waiting = (look.asked.failure.is_none() && rejects.is_empty())
-                        .then_some((look.asked.time, jobs));
+                    self.queue = look.asked.failure.is_none().then(|| Queue {
+                        time: look.asked.time,
+                        waiting: jobs,
+                        set_aside: rejects.iter().map(|reject| reject.text.clone()).collect(),
+                    });
                     read.push(Read { collection, records: spans, rejects });
                 }
                 self.observe(read).await
@@ -472,10 +476,20 @@ impl Collector {
 /// How a scheduler is asked about a window.
 type Commands = Arc<dyn Fn(Timestamp, Timestamp) -> Command + Send + Sync>;
 
+/// A look at the queue.
+struct Queue {
+    time: Timestamp,
+    waiting: Vec<Job>,
+    /// What could not be read.
+    set_aside: Vec<String>,
+}
+
 /// The jobs that answers told of.
 #[derive(Default)]
 pub(crate) struct Seen {
     jobs: HashSet<(String, Timestamp, i64)>,
+    /// What could not be read.
+    set_aside: Vec<String>,
     /// Whether every question was answered.
     is_whole: bool,
     /// When the last question was asked.
@@ -483,8 +497,15 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    /// Whether a job was told of, or may have been.
+    fn has(&self, job: &OpenJob) -> bool {
+        self.jobs.contains(&open_key(job))
+            || self.set_aside.iter().any(|text| text.contains(job.job_id.trim_end_matches("[]")))
+    }
+
     fn add(&mut self, other: Seen) {
         self.jobs.extend(other.jobs);
+        self.set_aside.extend(other.set_aside);
         self.is_whole &= other.is_whole;
         self.time = self.time.max(other.time);
     }

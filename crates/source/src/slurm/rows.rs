@@ -4,7 +4,7 @@
 //! A name may hold a newline and even the delimiter, so a line is not always a row:
 //!
 //! * Where the last column takes the rest (`JobName`, asked for last), a line begins a row if it
-//!   has an id in the id's place. Any other line goes on with the row before it: with its cells
+//!   has an id in the id's place and half of the cells. Any other line goes on with the row before it: with its cells
 //!   while some are missing (a comment may hold a newline too), then with its name. A row that
 //!   never gets all of its cells was cut, and is set aside.
 //! * Otherwise a row goes on over lines until it has all cells. A row with too many of them is
@@ -249,7 +249,10 @@ impl Rows {
         let begins = if self.row.is_none() || self.is_row(shape, line) {
             true
         } else if last_takes_rest {
-            self.line_ends.len() > id && is_id(cell(line, &self.line_ends, id))
+            // A name with a newline may look like an id and hold delimiters, but not that many.
+            2 * self.line_ends.len() >= shape.delimiters
+                && self.line_ends.len() > id
+                && is_id(cell(line, &self.line_ends, id))
         } else {
             self.row_ends.len() >= shape.delimiters
         };

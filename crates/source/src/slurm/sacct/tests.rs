@@ -743,23 +743,27 @@ fn a_name_may_hold_delimiters_and_newlines() {
     let table = format!(
         "{HEADER}\n5|5|COMPLETED|10|20|30|10|a|||one|two\nthree\n\n7 lines\n\
          5.0|5.0|COMPLETED|10|20|30|10|a|||st|ep\n\
-         6|6|COMPLETED|10|20|30|10|a|||||||||||||x\n"
+         6|6|COMPLETED|10|20|30|10|a|||||||||||||x\n\
+         7|7|COMPLETED|10|20|30|10|a|||1|2|3\n4.batch|\n"
     );
     let parsed = parsed(table);
     assert_eq!(parsed.rejects, []);
-    assert_eq!(names(&parsed), [("5", "one|two\nthree\n\n7 lines"), ("6", "||||||||||x")]);
+    assert_eq!(
+        names(&parsed),
+        [("5", "one|two\nthree\n\n7 lines"), ("6", "||||||||||x"), ("7", "1|2|3\n4.batch|")]
+    );
 }
 
 #[test]
 fn a_broken_row_takes_no_good_one_with_it() {
     let good = "6|6|COMPLETED|10|20|30|10|a|||good\n";
-    let parsed = parsed(format!("{HEADER}\n{good}7|7|COMPLETED|10|20\nmore\n{good}8|8|COM"));
+    let parsed = parsed(format!("{HEADER}\n{good}7|7|COMPLETED|10|20|30\nmore\n{good}8|8|COM"));
     assert_eq!(names(&parsed), [("6", "good"), ("6", "good")]);
     assert_eq!(
         rejects(&parsed),
         [(3, "the row has too few cells"), (6, "the row has too few cells")]
     );
-    assert_eq!(parsed.rejects[0].text, "7|7|COMPLETED|10|20\nmore");
+    assert_eq!(parsed.rejects[0].text, "7|7|COMPLETED|10|20|30\nmore");
 }
 
 #[test]
