@@ -5,6 +5,7 @@ check.py PLIMSOLL FOLDER, where `up FOLDER` has started the clusters. Prints a l
 """
 
 import contextlib
+import collections
 import datetime
 import hashlib
 import json
@@ -579,16 +580,19 @@ def complete_days(plimsoll, site):
     lake = Lake(plimsoll, site, "lake-of-days")
 
     def asked():
-        rows = lake.sql("SELECT cluster, window_start, count(*) AS times FROM collection"
-                        " WHERE source = 'sacct' AND window_start IS NOT NULL GROUP BY cluster, window_start")
+        rows = lake.sql("SELECT cluster, window_start FROM collection"
+                        " WHERE source = 'sacct' AND window_start IS NOT NULL")
         today = time.time() // 86400 * 86400
+        count = collections.Counter(
+            (row["cluster"], datetime.datetime.fromisoformat(row["window_start"]).timestamp() // 86400 * 86400)
+            for row in rows
+        )
         times = {"old": set(), "today": set()}
-        for row in rows:
-            day = datetime.datetime.fromisoformat(row["window_start"]).timestamp()
+        for (_, day), number in count.items():
             if day >= today:
-                times["today"].add(row["times"])
+                times["today"].add(number)
             elif day < today - 86400:  # yesterday may be too near
-                times["old"].add(row["times"])
+                times["old"].add(number)
         return times
 
     with check("a day that is over with all its jobs is asked about once, and again with --refresh"):

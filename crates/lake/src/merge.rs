@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use jiff::Timestamp;
 use record::Record;
 
 /// What a merge gives.
@@ -30,7 +31,8 @@ pub(crate) fn merge<'a, R: Record>(stored: &'a [R], came: &[&'a R]) -> Merged<'a
         hasher.finish()
     };
     let mut rows: Vec<&R> = stored.iter().collect();
-    let mut changed = vec![false; stored.len()];
+    // When each was last said.
+    let mut said: Vec<Timestamp> = stored.iter().map(Record::observed_time).collect();
     let mut places: HashTable<usize> = HashTable::with_capacity(stored.len() + came.len());
     for (place, row) in rows.iter().enumerate() {
         places.insert_unique(hash(row), place, |place| hash(rows[*place]));
@@ -45,27 +47,35 @@ pub(crate) fn merge<'a, R: Record>(stored: &'a [R], came: &[&'a R]) -> Merged<'a
             Entry::Vacant(vacant) => {
                 vacant.insert(rows.len());
                 rows.push(row);
+                said.push(row.observed_time());
             }
             Entry::Occupied(occupied) => {
                 let place = *occupied.get();
                 let known = rows[place];
                 if row.says_the_same(known) {
+                    said[place] = said[place].max(row.observed_time());
                     // Since when it is known to be so: what is stored stays as it is.
                     if place >= stored.len() && row.observed_time() < known.observed_time() {
                         rows[place] = row;
                     }
-                } else if supersedes(row, known) {
-                    if let Some(changed) = changed.get_mut(place) {
-                        *changed = true;
-                    }
+                } else if supersedes(row, known, said[place]) {
                     rows[place] = row;
+                    said[place] = row.observed_time();
                 }
             }
         }
     }
+    let mut changed = 0;
+    for (row, stored) in rows.iter_mut().zip(stored) {
+        if row.says_the_same(stored) {
+            *row = stored;
+        } else {
+            changed += 1;
+        }
+    }
     let added = rows.len() - stored.len();
     sort(&mut rows);
-    Merged { rows, added, changed: changed.into_iter().filter(|changed| *changed).count() }
+    Merged { rows, added, changed }
 }
 
 /// Puts rows as they lie in a file.
@@ -73,11 +83,9 @@ pub(crate) fn sort<R: Record>(rows: &mut [&R]) {
     rows.sort_unstable_by(|one, other| one.compare_place(other));
 }
 
-/// Whether `came` takes the place of `known`. What was seen at the same instant is decided by
-/// what it says, so that the order of arrival still does not matter.
-fn supersedes<R: Record>(came: &R, known: &R) -> bool {
-    came.observed_time()
-        .cmp(&known.observed_time())
-        .then_with(|| format!("{came:?}").cmp(&format!("{known:?}")))
+/// Whether `came` takes the place of `known`, which was last said at a time. What was said at the
+/// same instant is decided by what it says, so that the order of arrival still does not matter.
+fn supersedes<R: Record>(came: &R, known: &R, said: Timestamp) -> bool {
+    came.observed_time().cmp(&said).then_with(|| format!("{came:?}").cmp(&format!("{known:?}")))
         == Ordering::Greater
 }
