@@ -13,7 +13,7 @@ mod path;
 mod tracker;
 mod write;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use object_store::local::LocalFileSystem;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
-use record::{Job, JobDay, NodeDay, Record, TABLES, Table};
+use record::{JobDay, NodeDay, Record, TABLES, Table};
 
 use tracker::Summed;
 
@@ -70,6 +70,10 @@ pub struct LakeFile {
 }
 
 impl LakeFile {
+    fn place(&self) -> (&str, Date) {
+        (&self.cluster, self.date)
+    }
+
     /// When it was last changed.
     pub fn modified(&self) -> Timestamp {
         modified(&self.meta)
@@ -172,27 +176,6 @@ impl Lake {
         Ok(files)
     }
 
-    /// The files of `job` whose jobs are added up by this zone's calendar in `job_day` and
-    /// `node_day`, as they now are.
-    pub async fn summed(&self, zone: &TimeZone, trackers: &Trackers) -> Result<Vec<LakeFile>> {
-        let is_known = |file: &LakeFile| {
-            file.facts.is_some()
-                && trackers
-                    .get(&file.cluster)
-                    .is_some_and(|tracker| tracker.summed == Summed::by(zone))
-        };
-        let place = |file: &LakeFile| (file.cluster.clone(), file.date);
-        let mut files = self.files(&Job::TABLE, trackers).await?;
-        files.retain(is_known);
-        for table in [&JobDay::TABLE, &NodeDay::TABLE] {
-            let sums = self.files(table, trackers).await?;
-            let places: BTreeSet<_> =
-                sums.iter().filter(|file| is_known(file)).map(place).collect();
-            files.retain(|file| places.contains(&place(file)));
-        }
-        Ok(files)
-    }
-
     /// The trackers of all clusters that the lake has files of, by name.
     pub async fn trackers(&self) -> Result<Trackers> {
         let mut trackers = Trackers::new();
@@ -278,6 +261,30 @@ impl Lake {
         }
     }
 }
+
+/// Those files of `job` whose jobs are added up by a zone's calendar in each of the tables of sums,
+/// as they now are.
+pub fn summed(
+    zone: &TimeZone,
+    trackers: &Trackers,
+    mut jobs: Vec<LakeFile>,
+    sums: &[Vec<LakeFile>],
+) -> Vec<LakeFile> {
+    let is_known = |file: &LakeFile| {
+        let tracker = trackers.get(&file.cluster);
+        file.facts.is_some() && tracker.is_some_and(|tracker| tracker.summed == Summed::by(zone))
+    };
+    jobs.retain(is_known);
+    for files in sums {
+        let places: HashSet<(&str, Date)> =
+            files.iter().filter(|file| is_known(file)).map(LakeFile::place).collect();
+        jobs.retain(|file| places.contains(&file.place()));
+    }
+    jobs
+}
+
+/// The tables that are made from `job`.
+pub static SUMS: [&Table; 2] = [&JobDay::TABLE, &NodeDay::TABLE];
 
 /// When a file was last changed.
 fn modified(meta: &ObjectMeta) -> Timestamp {

@@ -15,7 +15,7 @@ use record::{Collection, Job, Record, TABLES};
 use serde::{Deserialize, Serialize};
 
 use crate::parquet_file::{Footer, TimeRange};
-use crate::{Lake, LakeFile, modified, parquet_file, path};
+use crate::{Lake, LakeFile, SUMS, Trackers, modified, parquet_file, path, summed};
 
 /// What is known of a cluster's files and days.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -204,8 +204,13 @@ impl Tracker {
     pub(crate) async fn reconcile(&mut self, lake: &Lake, cluster: &str) -> Result<Vec<Path>> {
         let mut known = BTreeMap::new();
         let had_days = !self.days.is_empty();
-        let trackers = [(cluster.to_owned(), self.clone())].into();
-        let summed = lake.summed(&lake.zone, &trackers).await?;
+        let trackers: Trackers = [(cluster.to_owned(), self.clone())].into();
+        let mut sums = Vec::new();
+        for table in SUMS {
+            sums.push(lake.files(table, &trackers).await?);
+        }
+        let jobs = lake.files(&Job::TABLE, &trackers).await?;
+        let summed = summed(&lake.zone, &trackers, jobs, &sums);
         let summed: BTreeSet<Path> = summed.into_iter().map(|file| file.meta.location).collect();
         let mut unsummed = Vec::new();
         for table in TABLES {

@@ -28,9 +28,10 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use futures::{StreamExt, stream};
 use jiff::civil::Date;
-use lake::{Lake, LakeFile, TimeRange, Trackers};
+use lake::{LakeFile, TimeRange};
 use report::SkippedFile;
 
+use crate::listing::Listing;
 use crate::session::Seen;
 
 /// Where sessions find the lake's store.
@@ -39,8 +40,7 @@ pub(crate) static STORE_URL: LazyLock<url::Url> =
 
 /// A table of the lake, or some of its files.
 pub(crate) struct LakeTable {
-    lake: Lake,
-    trackers: Arc<Trackers>,
+    listing: Arc<Listing>,
     table: &'static record::Table,
     chosen: Chosen,
     schema: TableSchema,
@@ -52,8 +52,7 @@ pub(crate) type Chosen = Arc<dyn Fn(&LakeFile) -> bool + Send + Sync>;
 
 impl LakeTable {
     pub(crate) fn new(
-        lake: Lake,
-        trackers: Arc<Trackers>,
+        listing: Arc<Listing>,
         table: &'static record::Table,
         chosen: Chosen,
         seen: Arc<Mutex<Seen>>,
@@ -64,15 +63,15 @@ impl LakeTable {
                 Arc::new(Field::new("date", DataType::Date32, false)),
             ])
             .build();
-        LakeTable { lake, trackers, table, chosen, schema, seen }
+        LakeTable { listing, table, chosen, schema, seen }
     }
 
     /// The files that may hold rows that pass the filters, by their dates and by what their
     /// trackers know.
     async fn files(&self, state: &dyn Session, filters: &[Expr]) -> Result<Vec<LakeFile>> {
         let mut files = self
-            .lake
-            .files(self.table, &self.trackers)
+            .listing
+            .files(self.table)
             .await
             .map_err(|error| DataFusionError::External(error.into()))?;
         files.retain(|file| (self.chosen)(file));
@@ -90,7 +89,7 @@ impl LakeTable {
 
     /// Opens each file's footer; one that cannot be read is set aside and named, not fatal.
     async fn readable(&self, state: &dyn Session, files: Vec<LakeFile>) -> Vec<LakeFile> {
-        let store = self.lake.store();
+        let store = self.listing.lake.store();
         let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
         let checked = stream::iter(files).map(|file| {
             let (store, cache) = (store.clone(), cache.clone());
@@ -113,7 +112,7 @@ impl LakeTable {
                     readable.push(file);
                 }
                 Some(error) => seen.skipped.push(SkippedFile {
-                    path: self.lake.shown(&file.meta.location),
+                    path: self.listing.lake.shown(&file.meta.location),
                     reason: error.strip_backtrace(),
                 }),
             }

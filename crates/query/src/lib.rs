@@ -8,6 +8,7 @@ mod answer;
 mod coverage;
 mod function;
 mod lake_table;
+mod listing;
 mod nearest;
 mod pieces;
 mod session;

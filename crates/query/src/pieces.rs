@@ -8,12 +8,15 @@ use anyhow::{Context, Result};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use lake::{Lake, LakeFile, Trackers};
+use lake::LakeFile;
 use record::{Job, Record};
 use report::Period;
 
 use crate::Question;
 use crate::lake_table::Chosen;
+use crate::listing::Listing;
+
+static JOB: record::Table = Job::TABLE;
 
 /// The pieces of a period.
 #[derive(Default)]
@@ -27,23 +30,22 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    pub(crate) async fn of(
-        lake: &Lake,
-        trackers: &Trackers,
-        question: &Question,
-    ) -> Result<Pieces> {
+    pub(crate) async fn of(listing: &Listing, question: &Question) -> Result<Pieces> {
         let Period { start, end, zone } = &question.period;
         let is_asked_about = |file: &LakeFile| {
             question.clusters.is_empty() || question.clusters.contains(&file.cluster)
         };
-        let mut files = lake.files(&Job::TABLE, trackers).await?;
+        let mut files = listing.files(&JOB).await?;
         files.retain(is_asked_about);
-        let summed: HashSet<(String, Date)> = lake
-            .summed(zone, trackers)
-            .await?
-            .into_iter()
-            .map(|file| (file.cluster, file.date))
-            .collect();
+        let mut sums = Vec::new();
+        for table in lake::SUMS {
+            sums.push(listing.files(table).await?);
+        }
+        let summed: HashSet<(String, Date)> =
+            lake::summed(zone, &listing.trackers, files.clone(), &sums)
+                .into_iter()
+                .map(|file| (file.cluster, file.date))
+                .collect();
         let Some((first, last)) = whole_days(&question.period, latest(&files))? else {
             return Ok(Pieces { rest: vec![("job", *start, *end)], ..Pieces::default() });
         };

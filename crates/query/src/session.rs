@@ -16,6 +16,7 @@ use record::{Job, JobDay, NodeDay, Record, TABLES};
 use report::{Coverage, SkippedFile};
 
 use crate::lake_table::{Chosen, LakeTable, STORE_URL};
+use crate::listing::Listing;
 use crate::pieces::Pieces;
 use crate::{Question, TERMS, Term, coverage, function, nearest, term};
 
@@ -50,9 +51,9 @@ impl Session {
         let context = SessionContext::new_with_config(config);
         context.register_object_store(&STORE_URL, lake.store());
         let seen = Arc::new(Mutex::new(Seen::default()));
+        let listing = Arc::new(Listing::new(lake, &trackers));
         let register = |name: &str, table: &'static record::Table, chosen: Chosen| {
-            let provider =
-                LakeTable::new(lake.clone(), trackers.clone(), table, chosen, seen.clone());
+            let provider = LakeTable::new(listing.clone(), table, chosen, seen.clone());
             context.register_table(name, Arc::new(provider))
         };
         let clusters = question.clusters.clone();
@@ -75,7 +76,7 @@ impl Session {
         catalog.register_schema("internal", Arc::new(MemorySchemaProvider::new()))?;
         let mut pieces = Pieces::default();
         if TERMS.iter().any(|term| mentions(term) && term::pieces_matter(term)) {
-            pieces = Pieces::of(lake, &trackers, question).await?;
+            pieces = Pieces::of(&listing, question).await?;
             let (summed, unsummed) = pieces.split(&is_asked_about);
             register("internal.summed_job_day", &JobDay::TABLE, summed.clone())?;
             register("internal.summed_node_day", &NodeDay::TABLE, summed.clone())?;

@@ -1,0 +1,34 @@
+//! The lake's files as one question sees them: each table is listed once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use anyhow::Result;
+use lake::{Lake, LakeFile, Trackers};
+use record::Table;
+
+/// The files of the tables that were asked for so far.
+pub(crate) struct Listing {
+    pub(crate) lake: Lake,
+    pub(crate) trackers: Arc<Trackers>,
+    listed: Mutex<HashMap<&'static str, Vec<LakeFile>>>,
+}
+
+impl Listing {
+    pub(crate) fn new(lake: &Lake, trackers: &Arc<Trackers>) -> Listing {
+        Listing { lake: lake.clone(), trackers: trackers.clone(), listed: Mutex::default() }
+    }
+
+    /// The files of a table.
+    pub(crate) async fn files(&self, table: &'static Table) -> Result<Vec<LakeFile>> {
+        let known =
+            self.listed.lock().expect("no holder of this lock panics").get(table.name).cloned();
+        if let Some(files) = known {
+            return Ok(files);
+        }
+        let files = self.lake.files(table, &self.trackers).await?;
+        let mut listed = self.listed.lock().expect("no holder of this lock panics");
+        listed.insert(table.name, files.clone());
+        Ok(files)
+    }
+}
