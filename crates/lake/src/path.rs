@@ -76,6 +76,11 @@ pub(crate) fn tracker(cluster: &str) -> Path {
     Path::from_iter(["tracker".to_owned(), format!("{cluster}.json")])
 }
 
+/// Where a cluster's jobs that are not over are kept.
+pub(crate) fn open_jobs(cluster: &str) -> Path {
+    Path::from_iter(["tracker".to_owned(), format!("{cluster}.open.json")])
+}
+
 /// Reads back what [`file`] wrote; other files of a folder are nobody's.
 pub(crate) fn parse(path: &Path) -> Option<FilePath> {
     let parts: Vec<_> = path.parts().collect();

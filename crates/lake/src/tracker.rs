@@ -27,6 +27,19 @@ pub struct Tracker {
     /// How `job_day` and `node_day` were made.
     #[serde(default)]
     pub(crate) summed: Summed,
+    /// The jobs of each file that are not over, for who writes: there may be many, so they are kept
+    /// beside what every question reads.
+    #[serde(skip)]
+    open: BTreeMap<String, OpenJobs>,
+}
+
+/// The jobs of a file that are not over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct OpenJobs {
+    /// The file that they were found in; of another one nothing is known.
+    bytes: u64,
+    modified: Timestamp,
+    jobs: Vec<OpenJob>,
 }
 
 /// What sums of jobs rest on; other ones are made anew.
@@ -62,9 +75,6 @@ pub struct FileFacts {
     pub rows: u64,
     /// The range of each column of moments.
     pub times: BTreeMap<String, TimeRange>,
-    /// Of a file of jobs, those that are not over.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub open: Vec<OpenJob>,
 }
 
 /// A job that may still change.
@@ -126,12 +136,12 @@ impl Tracker {
 
     /// The jobs that are not over.
     pub fn open_jobs(&self) -> impl Iterator<Item = &OpenJob> {
-        self.files.values().flat_map(|facts| &facts.open)
+        self.open.values().flat_map(|file| &file.jobs)
     }
 
     /// Takes note of the jobs of a file that are not over.
     pub(crate) fn note_open(&mut self, path: &Path, jobs: &[&Job]) {
-        if let Some(facts) = self.files.get_mut(path.as_ref()) {
+        if let Some(facts) = self.files.get(path.as_ref()) {
             let open = jobs.iter().filter(|job| !job.is_complete).map(|job| OpenJob {
                 job_id: job.job_id.clone(),
                 submit_time: job.submit_time,
@@ -139,7 +149,9 @@ impl Tracker {
                 is_waiting: job.start_time.is_none(),
                 observed_time: job.observed_time,
             });
-            facts.open = open.collect();
+            let (bytes, modified) = (facts.bytes, facts.modified);
+            let open = OpenJobs { bytes, modified, jobs: open.collect() };
+            self.open.insert(path.as_ref().to_owned(), open);
         }
     }
 
@@ -150,8 +162,23 @@ impl Tracker {
         Ok(serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
+    /// The same with the jobs that are not over.
+    pub(crate) async fn load_to_write(lake: &Lake, cluster: &str) -> Result<Tracker> {
+        let mut tracker = Tracker::load(lake, cluster).await?;
+        if let Some(bytes) = lake.bytes(&path::open_jobs(cluster)).await? {
+            tracker.open = serde_json::from_slice(&bytes).unwrap_or_default();
+        }
+        Ok(tracker)
+    }
+
+    /// What is written for questions.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a tracker is plain maps, numbers and texts")
+    }
+
+    /// What is written for the next writer.
+    pub(crate) fn open_to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(&self.open).expect("jobs are plain numbers and texts")
     }
 
     /// Takes note of a file that was just written.
@@ -163,7 +190,6 @@ impl Tracker {
                 modified: modified(meta),
                 rows: footer.rows,
                 times: footer.times,
-                open: Vec::new(),
             },
         );
     }
@@ -211,7 +237,15 @@ impl Tracker {
         }
         let jobs = lake.files(&Job::TABLE, &trackers).await?;
         let summed = summed(&lake.zone, &trackers, jobs, &sums);
-        let summed: BTreeSet<Path> = summed.into_iter().map(|file| file.meta.location).collect();
+        let summed: BTreeSet<Path> = summed
+            .into_iter()
+            .filter(|file| {
+                self.open.get(file.meta.location.as_ref()).is_some_and(|open| {
+                    open.bytes == file.meta.size && open.modified == modified(&file.meta)
+                })
+            })
+            .map(|file| file.meta.location)
+            .collect();
         let mut unsummed = Vec::new();
         for table in TABLES {
             for file in files_of(lake, table, cluster).await? {
@@ -243,6 +277,7 @@ impl Tracker {
                 }
             }
         }
+        self.open.retain(|name, _| known.contains_key(name));
         self.files = known;
         self.summed = Summed::by(&lake.zone);
         Ok(unsummed)

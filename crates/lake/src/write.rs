@@ -41,7 +41,7 @@ impl std::ops::AddAssign for Change {
 impl Writer {
     pub(crate) async fn open(lake: Lake, cluster: &str) -> Result<Writer> {
         let lock = Lock::take(lake.root(), cluster)?;
-        let mut tracker = lake.tracker(cluster).await?;
+        let mut tracker = Tracker::load_to_write(&lake, cluster).await?;
         let unsummed = tracker.reconcile(&lake, cluster).await?;
         let mut writer = Writer { lake, cluster: cluster.to_owned(), tracker, _lock: lock };
         for path in unsummed {
@@ -214,6 +214,7 @@ impl Writer {
     /// Writes the tracker. A writer that does not get this far loses nothing: the next one
     /// reads what the tracker lacks from the files.
     pub fn finish(self) -> Result<()> {
+        self.publish(&path::open_jobs(&self.cluster), &self.tracker.open_to_bytes())?;
         self.publish(&path::tracker(&self.cluster), &self.tracker.to_bytes())
     }
 
