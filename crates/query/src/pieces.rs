@@ -9,14 +9,14 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use lake::LakeFile;
-use record::{Job, Record};
+use record::{Job, Record, Table};
 use report::Period;
 
 use crate::Question;
 use crate::lake_table::Chosen;
 use crate::listing::Listing;
 
-static JOB: record::Table = Job::TABLE;
+static JOB: Table = Job::TABLE;
 
 /// The pieces of a period.
 #[derive(Default)]
@@ -30,7 +30,12 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    pub(crate) async fn of(listing: &Listing, question: &Question) -> Result<Pieces> {
+    /// Of a question that needs some of the tables of sums.
+    pub(crate) async fn of(
+        listing: &Listing,
+        question: &Question,
+        needed: &[&'static Table],
+    ) -> Result<Pieces> {
         let Period { start, end, zone } = &question.period;
         let is_asked_about = |file: &LakeFile| {
             question.clusters.is_empty() || question.clusters.contains(&file.cluster)
@@ -38,7 +43,7 @@ impl Pieces {
         let mut files = listing.files(&JOB).await?;
         files.retain(is_asked_about);
         let mut sums = Vec::new();
-        for table in lake::SUMS {
+        for table in needed {
             sums.push(listing.files(table).await?);
         }
         let summed: HashSet<(String, Date)> =

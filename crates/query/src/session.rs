@@ -75,8 +75,12 @@ impl Session {
         let catalog = context.catalog("datafusion").context("a session has a catalog")?;
         catalog.register_schema("internal", Arc::new(MemorySchemaProvider::new()))?;
         let mut pieces = Pieces::default();
-        if TERMS.iter().any(|term| mentions(term) && term::pieces_matter(term)) {
-            pieces = Pieces::of(&listing, question).await?;
+        let needed: Vec<_> = lake::SUMS
+            .into_iter()
+            .filter(|table| TERMS.iter().any(|term| mentions(term) && term::rests_on(term, table)))
+            .collect();
+        if !needed.is_empty() {
+            pieces = Pieces::of(&listing, question, &needed).await?;
             let (summed, unsummed) = pieces.split(&is_asked_about);
             register("internal.summed_job_day", &JobDay::TABLE, summed.clone())?;
             register("internal.summed_node_day", &NodeDay::TABLE, summed.clone())?;

@@ -11,6 +11,7 @@ mod usage;
 mod usage_of_node;
 
 use jiff::Timestamp;
+use record::Table;
 use report::Period;
 
 use crate::pieces::Pieces;
@@ -42,7 +43,7 @@ pub static TERMS: [&Term; 9] = [
 pub(crate) fn create_view(term: &Term, period: &Period, pieces: &Pieces) -> String {
     let mut sql = term.sql.to_owned();
     if let Some((of_sums, of_attempts)) = term.sql.split_once("UNION ALL")
-        && pieces_matter(term)
+        && term.sql.contains("$first_day")
     {
         // A part that has nothing would still cost time to plan.
         match (pieces.whole_days, &pieces.rest[..]) {
@@ -57,9 +58,9 @@ pub(crate) fn create_view(term: &Term, period: &Period, pieces: &Pieces) -> Stri
     format!("CREATE VIEW {} AS {sql}", term.name)
 }
 
-/// Whether a term is made of the sums of days where they are kept.
-pub(crate) fn pieces_matter(term: &Term) -> bool {
-    term.sql.contains("$first_day")
+/// Whether a term takes sums of days from a table.
+pub(crate) fn rests_on(term: &Term, sums: &Table) -> bool {
+    term.sql.contains(&format!("internal.summed_{}\n", sums.name))
 }
 
 /// The statement that defines `job_piece`: attempts that are in no sum, day by day.

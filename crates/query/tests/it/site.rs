@@ -129,16 +129,18 @@ impl Site {
 
     /// A report says the same whether it rests on the sums of days or on each attempt.
     async fn check_without_sums(&self, name: &str, report: &Report) -> Result<()> {
-        // Without one of the two tables of sums neither counts.
-        let sums = self.lake.root().join("processed/node_day");
-        let aside = self.lake.root().join("node_day");
-        let has_sums = sums.exists();
-        if has_sums {
-            std::fs::rename(&sums, &aside)?;
+        let root = self.lake.root();
+        let sums: Vec<_> = lake::SUMS
+            .iter()
+            .map(|table| (root.join("processed").join(table.name), root.join(table.name)))
+            .filter(|(sums, _)| sums.exists())
+            .collect();
+        for (sums, aside) in &sums {
+            std::fs::rename(sums, aside)?;
         }
         let without = query::run(&self.lake, query::analysis(name)?, &self.question).await?;
-        if has_sums {
-            std::fs::rename(&aside, &sums)?;
+        for (sums, aside) in &sums {
+            std::fs::rename(aside, sums)?;
         }
         anyhow::ensure!(
             without.table == report.table,

@@ -86,6 +86,8 @@ pub fn left_the_queue(last: &Job, is_accounted: impl Fn(&str) -> bool, time: Tim
     };
     let (state, end_reason) = if is_split {
         ("SPLIT", "each task has a row of its own")
+    } else if is_part(&last.job_id, &is_accounted) {
+        ("SPLIT", "it has a row as a part of a heterogeneous job")
     } else {
         ("CANCELLED", "left the queue without an account")
     };
@@ -96,6 +98,16 @@ pub fn left_the_queue(last: &Job, is_accounted: impl Fn(&str) -> bool, time: Tim
         end_reason: Some(end_reason.to_owned()),
         ..last.clone()
     }
+}
+
+/// Whether a job has a row as a part of a heterogeneous one. While such a job waits, sacct of SLURM
+/// 24.11 prints its parts under numbers of their own, `20` and `21`, and later as `20+0` and `20+1`.
+fn is_part(job_id: &str, is_accounted: impl Fn(&str) -> bool) -> bool {
+    /// `MAX_HET_JOB_COMPS` of SLURM.
+    const MOST_PARTS: u64 = 128;
+    let Ok(number) = job_id.parse::<u64>() else { return false };
+    (0..MOST_PARTS.min(number + 1))
+        .any(|offset| is_accounted(&format!("{}+{offset}", number - offset)))
 }
 
 /// Reads what [`squeue`] prints.
@@ -516,6 +528,9 @@ mod tests {
         let later = Timestamp::from_second(TIME + 60).unwrap();
         for (job_id, accounted, state) in [
             ("7", &[][..], "CANCELLED"),
+            ("21", &["20+0", "20+1"], "SPLIT"),
+            ("20", &["20+0", "20+1"], "SPLIT"),
+            ("22", &["20+0", "20+1"], "CANCELLED"),
             ("18_5", &[], "CANCELLED"),
             ("1_[5%1]", &["1_4", "1_5"], "SPLIT"),
             ("1_[4-5%1]", &["1_4", "1_5"], "SPLIT"),
