@@ -44,6 +44,8 @@ struct Watched {
     machine: Simulated,
     asked: Mutex<Vec<String>>,
     refuses: Option<&'static str>,
+    /// How often it refuses; then it answers.
+    times: usize,
 }
 
 impl Machine for Watched {
@@ -57,8 +59,12 @@ impl Machine for Watched {
 
     fn run(&self, command: &Command, sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
         let words = format!("{} {}", command.program, command.arguments.join(" "));
-        self.asked.lock().unwrap().push(words.clone());
-        if self.refuses.is_some_and(|refused| words.contains(refused)) {
+        let mut asked = self.asked.lock().unwrap();
+        asked.push(words.clone());
+        let refused = |words: &String| self.refuses.is_some_and(|refused| words.contains(refused));
+        let times = asked.iter().filter(|words| refused(words)).count();
+        drop(asked);
+        if refused(&words) && times <= self.times {
             sink(b"half an ans");
             return Err(Failure::Status {
                 program: command.program.to_owned(),
@@ -78,6 +84,18 @@ async fn collect(
     days: Option<u16>,
     refuses: Option<&'static str>,
 ) -> Vec<String> {
+    collect_from(lake, site, at, days, refuses, usize::MAX).await.0
+}
+
+/// The same from a cluster that refuses some times; gives also what failed for good.
+async fn collect_from(
+    lake: &Lake,
+    site: &Arc<Site>,
+    at: &str,
+    days: Option<u16>,
+    refuses: Option<&'static str>,
+    times: usize,
+) -> (Vec<String>, Vec<String>) {
     let watched = Arc::new(Watched {
         machine: Simulated {
             site: site.clone(),
@@ -86,6 +104,7 @@ async fn collect(
         },
         asked: Mutex::default(),
         refuses,
+        times,
     });
     let machine: Arc<dyn Machine> = watched.clone();
     let mut collector = Collector::open(lake, &cluster(), time(at)).await.unwrap();
@@ -93,9 +112,10 @@ async fn collect(
     let progress = ProgressBar::hidden();
     collector.moments(std::slice::from_ref(&machine), &progress).await.unwrap();
     collector.jobs(&machine, &windows, 3, &progress).await.unwrap();
-    collector.finish().unwrap();
+    let summary = collector.finish().unwrap();
     let asked = watched.asked.lock().unwrap();
-    asked.iter().filter(|words| words.contains("--starttime")).cloned().collect()
+    let about_jobs = asked.iter().filter(|words| words.contains("--starttime")).cloned().collect();
+    (about_jobs, summary.failures)
 }
 
 async fn rows<R: Record>(lake: &Lake) -> Vec<R> {
@@ -176,6 +196,26 @@ async fn what_is_over_is_not_asked_about_again_and_what_did_not_change_is_not_wr
     assert_eq!(second.len(), 1, "{second:?}");
     assert!(second[0].contains("--starttime=2026-03-05T05:00:00"), "{second:?}");
     assert!(processed(folder.path(), &["collection", "node_span", "queue_span"]) == bytes);
+}
+
+#[tokio::test]
+async fn a_scheduler_that_fails_is_asked_again_and_then_left_alone() {
+    let site = site();
+    let folder = tempfile::tempdir().unwrap();
+    let lake = lake(folder.path());
+    let at = "2026-03-02T12:00:00Z";
+    // Twice is once for each of two days; then both answer.
+    let (asked, failures) = collect_from(&lake, &site, at, None, Some("--starttime"), 2).await;
+    assert_eq!((asked.len(), failures), (4, Vec::new()));
+    let before = jobs(&lake).await;
+    assert!(!before.is_empty());
+
+    let (asked, failures) =
+        collect_from(&lake, &site, "2026-03-02T12:30:00Z", None, Some("--starttime"), 99).await;
+    assert_eq!(asked.len(), 3, "the one window of today, three times: {asked:?}");
+    assert_eq!(failures, ["alder: sacct failed with exit status: 1: the database is away"]);
+    // Half an answer counts for nothing.
+    assert_eq!(rows::<Reject>(&lake).await, []);
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod bad_input;
 mod demo;
 mod docs;
 mod doctor;
+mod every;
 mod import;
 mod live;
 mod program;
