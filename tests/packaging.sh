@@ -21,7 +21,7 @@ done
 # With --help behind it a command line is read, and not carried out.
 commands() {
     sed -n 's#^ExecStart=/usr/local/bin/plimsoll ##p' systemd/*.service
-    sed -n 's#^[*/0-9]* [^A-Z]* plimsoll plimsoll \([^>|]*\).*#\1#p' cron.d/plimsoll
+    sed -n 's#^[*/0-9]* [^A-Z]* plimsoll plimsoll \([^>|]*\) 2>.*#\1#p' cron.d/plimsoll
     sed -n 's#.*plimsoll \(--config [^|`]*\)#\1#p' README.md
 }
 [ "$(commands | wc -l)" = 5 ] || { commands; exit 1; }

@@ -1,10 +1,10 @@
 //! Rows that are there and rows that came: one of each key stays.
 
 use std::cmp::Ordering;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, Hasher};
 
-use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use jiff::Timestamp;
 use record::Record;
 
@@ -24,7 +24,7 @@ pub(crate) struct Merged<'a, R> {
 /// come does not matter. Of two that say the same the first stays, so that a file's bytes follow
 /// from what was said and not from how often.
 pub(crate) fn merge<'a, R: Record>(stored: &'a [R], came: &[&'a R]) -> Merged<'a, R> {
-    let state = RandomState::new();
+    let state = DefaultHashBuilder::default();
     let hash = |row: &R| {
         let mut hasher = state.build_hasher();
         row.hash_key(&mut hasher);

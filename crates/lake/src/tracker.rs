@@ -4,6 +4,7 @@
 //! only while its file is the one it was written for.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hasher};
 
 use anyhow::{Context, Result};
 use jiff::civil::Date;
@@ -87,6 +88,8 @@ pub struct OpenJob {
     pub is_waiting: bool,
     /// When the scheduler was asked.
     pub observed_time: Timestamp,
+    /// A hash of what it said, so that the same is known without a look into the file.
+    pub said: u64,
 }
 
 /// The source of what `plimsoll import` takes over.
@@ -148,6 +151,7 @@ impl Tracker {
                 attempt: job.attempt,
                 is_waiting: job.start_time.is_none(),
                 observed_time: job.observed_time,
+                said: said(job),
             });
             let (bytes, modified) = (facts.bytes, facts.modified);
             let open = OpenJobs { bytes, modified, jobs: open.collect() };
@@ -282,6 +286,13 @@ impl Tracker {
         self.summed = Summed::by(&lake.zone);
         Ok(unsummed)
     }
+}
+
+/// A hash of what is said of a job. Another version's may differ: then the file is asked.
+pub(crate) fn said(job: &Job) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    job.hash_content(&mut hasher);
+    hasher.finish()
 }
 
 /// The files of one cluster's part of a table.

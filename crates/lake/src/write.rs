@@ -69,7 +69,26 @@ impl Writer {
         rows: impl IntoIterator<Item = &'a R>,
     ) -> Result<Change> {
         let mut change = Change::default();
-        for (path, came) in self.by_file(rows) {
+        let open: HashSet<(&str, Timestamp, i64, u64)> = self
+            .tracker
+            .open_jobs()
+            .map(|job| (job.job_id.as_str(), job.submit_time, job.attempt, job.said))
+            .collect();
+        // Most of what is said of jobs that wait or run was said before.
+        let is_news = |row: &&R| match (*row as &dyn Any).downcast_ref::<Job>() {
+            Some(job) => {
+                job.is_complete
+                    || !open.contains(&(
+                        job.job_id.as_str(),
+                        job.submit_time,
+                        job.attempt,
+                        tracker::said(job),
+                    ))
+            }
+            None => true,
+        };
+        let files = self.by_file(rows.into_iter().filter(is_news));
+        for (path, came) in files {
             let stored = self.stored(&path).await?;
             let Merged { rows, added, changed } = merge::<R>(&stored, &came);
             if added + changed > 0 {

@@ -63,27 +63,40 @@ pub fn analysis(name: &str) -> Result<&'static Analysis> {
 
 /// Answers an analysis' question.
 pub async fn run(lake: &Lake, analysis: &Analysis, question: &Question) -> Result<Report> {
-    let (table, coverage, _) = ask(lake, question, Statement::Ours(analysis))
-        .await
-        .with_context(|| format!("cannot answer {}", analysis.name))?;
-    let mut report = Report {
-        name: analysis.name.to_owned(),
-        title: analysis.question.to_owned(),
-        period: question.period.clone(),
-        coverage,
-        table,
-        charts: Vec::new(),
-        notes: analysis.notes.iter().map(|note| (*note).to_owned()).collect(),
-    };
-    if let Some(top) = question.top {
-        report.keep_first(top);
-    }
-    Ok(report)
+    let mut reports = run_all(lake, &[analysis], question).await?;
+    Ok(reports.pop().expect("one analysis has one report"))
+}
+
+/// Answers several analyses' questions at once: about the same state of the lake.
+pub async fn run_all(
+    lake: &Lake,
+    analyses: &[&Analysis],
+    question: &Question,
+) -> Result<Vec<Report>> {
+    let (tables, coverage, _) = ask(lake, question, Statement::Ours(analyses)).await?;
+    let reports = analyses.iter().zip(tables).map(|(analysis, table)| {
+        let mut report = Report {
+            name: analysis.name.to_owned(),
+            title: analysis.question.to_owned(),
+            period: question.period.clone(),
+            coverage: coverage.clone(),
+            table,
+            charts: Vec::new(),
+            notes: analysis.notes.iter().map(|note| (*note).to_owned()).collect(),
+        };
+        if let Some(top) = question.top {
+            report.keep_first(top);
+        }
+        report
+    });
+    Ok(reports.collect())
 }
 
 /// Answers a user's own SQL, which may read and not write, with at most `limit` rows.
 pub async fn sql(lake: &Lake, sql: &str, limit: usize, question: &Question) -> Result<Report> {
-    let (table, coverage, is_cut) = ask(lake, question, Statement::Users { sql, limit }).await?;
+    let (mut tables, coverage, is_cut) =
+        ask(lake, question, Statement::Users { sql, limit }).await?;
+    let table = tables.pop().expect("one statement has one answer");
     let mut notes = Vec::new();
     if is_cut {
         notes.push(format!("There are more rows than the {limit} shown; --limit shows more."));
@@ -113,7 +126,7 @@ pub async fn whole_period(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Resul
 /// What a session is asked.
 #[derive(Clone, Copy)]
 enum Statement<'a> {
-    Ours(&'a Analysis),
+    Ours(&'a [&'a Analysis]),
     Users { sql: &'a str, limit: usize },
 }
 
@@ -121,7 +134,9 @@ impl Statement<'_> {
     /// Whether the statement may use a term. A user may ask which terms there are.
     fn mentions(self, term: &Term) -> bool {
         match self {
-            Statement::Ours(analysis) => mentions(analysis.sql, term.name),
+            Statement::Ours(analyses) => {
+                analyses.iter().any(|analysis| mentions(analysis.sql, term.name))
+            }
             Statement::Users { .. } => true,
         }
     }
@@ -138,7 +153,7 @@ async fn ask(
     lake: &Lake,
     question: &Question,
     statement: Statement<'_>,
-) -> Result<(Table, Coverage, bool)> {
+) -> Result<(Vec<Table>, Coverage, bool)> {
     const TRIES: usize = 5;
     let mut tries = 1;
     loop {
@@ -149,20 +164,27 @@ async fn ask(
             continue;
         }
         tracing::debug!(files = session.files_opened(), "opened {} files", session.files_opened());
-        let (table, is_cut) = answer?;
-        return Ok((table, session.coverage()?, is_cut));
+        let (tables, is_cut) = answer?;
+        return Ok((tables, session.coverage()?, is_cut));
     }
 }
 
-async fn answer(session: &Session, statement: Statement<'_>) -> Result<(Table, bool)> {
+async fn answer(session: &Session, statement: Statement<'_>) -> Result<(Vec<Table>, bool)> {
     match statement {
-        Statement::Ours(analysis) => {
-            let batches = session.collect(analysis.sql).await?;
-            Ok((answer::table(&batches, analysis.columns)?, false))
+        Statement::Ours(analyses) => {
+            let mut tables = Vec::with_capacity(analyses.len());
+            for analysis in analyses {
+                let batches = session
+                    .collect(analysis.sql)
+                    .await
+                    .with_context(|| format!("cannot answer {}", analysis.name))?;
+                tables.push(answer::table(&batches, analysis.columns)?);
+            }
+            Ok((tables, false))
         }
         Statement::Users { sql, limit } => {
             let (schema, batches, is_cut) = session.collect_read_only(sql, limit).await?;
-            Ok((answer::plain_table(&schema, &batches)?, is_cut))
+            Ok((vec![answer::plain_table(&schema, &batches)?], is_cut))
         }
     }
 }

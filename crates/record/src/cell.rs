@@ -1,5 +1,7 @@
 //! Which Rust type fills which Arrow column, both ways.
 
+use std::convert::identity;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use arrow::array::{
@@ -21,6 +23,9 @@ pub trait Cell: Sized {
 
     /// The cells of a column; `None` where the file has no such column.
     fn read(column: Option<&ArrayRef>, rows: usize) -> Result<Vec<Self>, String>;
+
+    /// Hashes the cell; equal ones hash the same.
+    fn hash_cell(&self, hasher: &mut impl Hasher);
 }
 
 /// The type of every moment: microseconds since the epoch, in UTC.
@@ -31,7 +36,7 @@ fn moment_type() -> DataType {
 /// One cell type and its optional form: how it is made into an array (from a reference, so that
 /// a text is not copied on the way), and how one cell comes out.
 macro_rules! cell {
-    ($rust:ty, $type:expr, $array:ty, |$cell:ident| $to:expr, |$built:ident| $finish:expr, $from:expr) => {
+    ($rust:ty, $type:expr, $array:ty, |$cell:ident| $to:expr, $bits:expr, |$built:ident| $finish:expr, $from:expr) => {
         impl Cell for Option<$rust> {
             const NULLABLE: bool = true;
 
@@ -62,6 +67,13 @@ macro_rules! cell {
                 let from: fn(_) -> Result<$rust, String> = $from;
                 array.iter().map(|cell| cell.map(from).transpose()).collect()
             }
+
+            fn hash_cell(&self, hasher: &mut impl Hasher) {
+                Hash::hash(&self.is_some(), hasher);
+                if let Some(cell) = self {
+                    Cell::hash_cell(cell, hasher);
+                }
+            }
         }
 
         impl Cell for $rust {
@@ -82,21 +94,51 @@ macro_rules! cell {
                     .map(|cell| cell.ok_or_else(|| "a required value is missing".to_owned()))
                     .collect()
             }
+
+            fn hash_cell(&self, hasher: &mut impl Hasher) {
+                let $cell = self;
+                Hash::hash(&$bits($to), hasher);
+            }
         }
     };
 }
 
-cell!(String, DataType::Utf8, StringArray, |cell| cell.as_str(), |array| array, |cell: &str| Ok(
-    cell.to_owned()
+cell!(
+    String,
+    DataType::Utf8,
+    StringArray,
+    |cell| cell.as_str(),
+    identity,
+    |array| array,
+    |cell: &str| Ok(cell.to_owned())
+);
+cell!(i64, DataType::Int64, Int64Array, |cell| *cell, identity, |array| array, |cell: i64| Ok(
+    cell
 ));
-cell!(i64, DataType::Int64, Int64Array, |cell| *cell, |array| array, |cell: i64| Ok(cell));
-cell!(f64, DataType::Float64, Float64Array, |cell| *cell, |array| array, |cell: f64| Ok(cell));
-cell!(bool, DataType::Boolean, BooleanArray, |cell| *cell, |array| array, |cell: bool| Ok(cell));
+cell!(
+    f64,
+    DataType::Float64,
+    Float64Array,
+    |cell| *cell,
+    f64::to_bits,
+    |array| array,
+    |cell: f64| Ok(cell)
+);
+cell!(
+    bool,
+    DataType::Boolean,
+    BooleanArray,
+    |cell| *cell,
+    identity,
+    |array| array,
+    |cell: bool| Ok(cell)
+);
 cell!(
     Timestamp,
     moment_type(),
     TimestampMicrosecondArray,
     |cell| cell.as_microsecond(),
+    identity,
     |array| array.with_timezone("UTC"),
     |cell: i64| Timestamp::from_microsecond(cell).map_err(|error| error.to_string())
 );

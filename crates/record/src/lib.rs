@@ -78,6 +78,9 @@ pub trait Record: Sized + Clone + PartialEq + Debug + Send + Sync + 'static {
     /// Whether `other` says the same, whenever either was observed.
     fn says_the_same(&self, other: &Self) -> bool;
 
+    /// Hashes what [`says_the_same`](Record::says_the_same) compares.
+    fn hash_content(&self, hasher: &mut impl Hasher);
+
     /// Orders rows as they lie in a file, so that row-group statistics prune.
     fn compare_place(&self, other: &Self) -> std::cmp::Ordering;
 }

@@ -79,6 +79,12 @@ macro_rules! record {
                 true $(&& (stringify!($field) == stringify!($observed) || self.$field == other.$field))*
             }
 
+            fn hash_content(&self, hasher: &mut impl std::hash::Hasher) {
+                $(if stringify!($field) != stringify!($observed) {
+                    $crate::Cell::hash_cell(&self.$field, hasher);
+                })*
+            }
+
             fn compare_place(&self, other: &Self) -> std::cmp::Ordering {
                 std::cmp::Ordering::Equal $(.then_with(|| self.$sort.cmp(&other.$sort)))*
                     .then_with(|| self.compare_key(other))

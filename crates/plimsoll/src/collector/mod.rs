@@ -195,7 +195,10 @@ impl Collector {
             seen.is_whole &= read.collection.error.is_none();
             seen.set_aside.extend(read.rejects.iter().map(|reject| reject.text.clone()));
             seen.time = seen.time.max(Some(answer.asked.time));
-            seen.jobs.extend(read.records.iter().map(key));
+            let accounted: HashSet<_> = read.records.iter().map(key).collect();
+            // What sacct says of a waiting job, it says later than squeue.
+            earlier.retain(|job| job.source != "squeue" || !accounted.contains(&key(job)));
+            seen.jobs.extend(accounted);
             let day = start.to_zoned(TimeZone::UTC).start_of_day()?.timestamp();
             let is_due = |job: &Job| job.submit_time >= day;
             let due = read.records.iter().chain(&earlier).filter(|job| is_due(job));

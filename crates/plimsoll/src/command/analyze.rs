@@ -3,7 +3,7 @@
 use anyhow::Result;
 use jiff::Timestamp;
 use lake::Lake;
-use query::Question;
+use query::{Analysis, Question};
 use report::{BarChart, Report};
 use source::{Live, Machine};
 
@@ -17,9 +17,12 @@ pub(crate) async fn run(config: &Config, arguments: &Analyze) -> Result<Outcome>
     let lake = Lake::open(&config.data_dir)?;
     let now = Live::default().now();
     let question = arguments.about.question(config, now)?;
-    let mut reports = Vec::new();
-    for part in parts(config, arguments)? {
-        reports.push(answer(&lake, &part, &question).await?);
+    let parts = parts(config, arguments)?;
+    let analyses: Vec<&Analysis> =
+        parts.iter().map(|part| query::analysis(part.report)).collect::<Result<_>>()?;
+    let mut reports = query::run_all(&lake, &analyses, &question).await?;
+    for (report, part) in reports.iter_mut().zip(&parts) {
+        draw(report, part);
     }
     if !reports.iter().any(shows_jobs) {
         complain(&nothing(config, &question, now));
@@ -78,8 +81,8 @@ fn parts(config: &Config, arguments: &Analyze) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-async fn answer(lake: &Lake, part: &Part, question: &Question) -> Result<Report> {
-    let mut report = query::run(lake, query::analysis(part.report)?, question).await?;
+/// Adds a report's bars, and leaves out the rows that are too many.
+fn draw(report: &mut Report, part: &Part) {
     // Before rows are left out: those with most of one thing may not be those with most of another.
     report.charts = part
         .bars
@@ -89,7 +92,6 @@ async fn answer(lake: &Lake, part: &Part, question: &Question) -> Result<Report>
     if let Some(top) = part.top {
         report.keep_first(top);
     }
-    Ok(report)
 }
 
 /// Whether a report has anything to say of jobs. Days and totals have rows even where none ran.

@@ -71,13 +71,18 @@ body { margin: 2rem auto; max-width: 75rem; padding: 0 1rem;
 .report caption, .report h2 { padding: 0 0 .75rem; text-align: left; margin: 0;
   font-size: 1.25rem; font-weight: 600; }
 .report th, .report td { padding: .3rem .9rem .3rem 0; text-align: left; vertical-align: top;
-  overflow-wrap: anywhere; }
+  overflow-wrap: anywhere; min-width: 5em; }
 .report thead th { border-bottom: 2px solid var(--line); vertical-align: bottom; }
 .report tbody th { font-weight: inherit; }
 .report tbody tr { border-bottom: 1px solid var(--line); }
 .report tbody tr:nth-child(even) { background: var(--stripe); }
-.report .number { text-align: right; white-space: nowrap; overflow-wrap: normal; }
-.report .moment { white-space: nowrap; overflow-wrap: normal; }
+.report .number { text-align: right; white-space: nowrap; overflow-wrap: normal; min-width: 0; }
+.report thead .number { white-space: normal; }
+.report .moment { white-space: nowrap; overflow-wrap: normal; min-width: 0; }
+@media print {
+  .report { font-size: 85%; }
+  .report th, .report td { padding-right: .5rem; }
+}
 .report ul { padding: 0; list-style: none; font-size: .875rem; color: var(--faint); }
 .report .warning { color: var(--warning); }
 ";
