@@ -48,11 +48,12 @@ const LOCAL_UNIVERSE: i64 = 12;
 
 /// A job in the queue.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "both are many, and are taken apart at once")]
 pub enum Queued {
     /// It waits for GPUs: `IDLE` until one is free, `HELD` until somebody lets it go.
     Waiting(QueueSpan),
     /// An execution under way; what condor_history has of it later takes its place.
-    Running(Box<Job>),
+    Running(Job),
 }
 
 /// Reads what [`condor_q`] prints.
@@ -156,7 +157,7 @@ impl Queue {
         if status == SUSPENDED {
             job.state = "SUSPENDED".to_owned();
         }
-        Ok(Some(Queued::Running(Box::new(job))))
+        Ok(Some(Queued::Running(job)))
     }
 }
 
@@ -228,7 +229,7 @@ mod tests {
                         waiting.insert(fixture::name_in_logs(Some(&span.job_id)), span);
                     }
                     Queued::Running(job) => {
-                        running.insert(fixture::name_in_logs(Some(&job.job_id)), *job);
+                        running.insert(fixture::name_in_logs(Some(&job.job_id)), job);
                     }
                 }
             }

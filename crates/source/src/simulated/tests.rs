@@ -7,6 +7,7 @@ use record::Job;
 use serde_json::Value;
 
 use super::*;
+use crate::htcondor::{self, CondorQ, Queued, Schedds};
 use crate::parsed::{Parser, parse};
 use crate::slurm::{self, Offered, Sacct, Squeue};
 
@@ -429,6 +430,91 @@ fn the_epochs_of_all_days_are_the_executions_that_ended() {
     assert_eq!(printed, expected);
 }
 
+/// The queue as the collector asks for it, and its parser reads it, against the truth: each
+/// attempt that runs at a moment is there under the key that the history has for it later, and
+/// each job that has run before or will run after is there as one that waits.
+#[test]
+fn condor_q_agrees_with_the_truth_at_a_moment() {
+    let site = site();
+    let attempts = &site.truth().attempts;
+    for now in [START, "2026-11-11T13:00:00Z", END] {
+        let machine =
+            Simulated { site: site.clone(), cluster: CONDOR_POOL.to_owned(), now: time(now) };
+        let ask = |command: &Command| {
+            let mut text = Vec::new();
+            machine.run(command, &mut |piece| text.extend_from_slice(piece)).unwrap();
+            text
+        };
+        let schedds = parse(Schedds::default(), &ask(&htcondor::schedds())).records;
+        assert_eq!(schedds, ["ap2001.tamarack.example.org", "ap2002.tamarack.example.org"]);
+        let mut running = BTreeMap::new();
+        let mut waiting = BTreeMap::new();
+        for schedd in &schedds {
+            let text = ask(&htcondor::condor_q(Some(schedd)));
+            let parser = CondorQ::new(CONDOR_POOL, time(now), SignedDuration::from_mins(10));
+            let parsed = parse(parser, &text);
+            assert_eq!(parsed.rejects, []);
+            for queued in parsed.records {
+                match queued {
+                    Queued::Running(job) => {
+                        assert!(job.job_id.starts_with(schedd.as_str()));
+                        let key = (job.job_id, job.attempt - 1);
+                        assert_eq!(running.insert(key, (job.start_time, job.alloc_gpus)), None);
+                    }
+                    Queued::Waiting(span) => {
+                        assert_eq!(waiting.insert(span.job_id, span.eligible_time), None);
+                    }
+                }
+            }
+        }
+        let of_pool = || attempts.iter().filter(|attempt| attempt.cluster == CONDOR_POOL);
+        let runs = of_pool().filter(|attempt| {
+            attempt.start.is_some_and(|start| start <= time(now))
+                && attempt.end.is_none_or(|end| time(now) < end)
+        });
+        let expected: BTreeMap<_, _> = runs
+            .map(|attempt| {
+                ((attempt.job_id.clone(), attempt.restarts), (attempt.start, Some(attempt.gpus)))
+            })
+            .collect();
+        assert_eq!(running, expected, "{now}");
+        assert!(!running.is_empty());
+        // A job that is to run waits since it was submitted, or since it was evicted.
+        let mut compared = 0;
+        for next in of_pool().filter(|next| next.start.is_some_and(|start| time(now) < start)) {
+            let since = match next.restarts {
+                0 => Some(next.submit),
+                restarts => of_pool()
+                    .find(|one| one.job_id == next.job_id && one.restarts == restarts - 1)
+                    .and_then(|before| before.end),
+            };
+            if since.is_some_and(|since| since <= time(now)) {
+                assert_eq!(waiting.get(&next.job_id), Some(&since), "{now} {}", next.job_id);
+                compared += 1;
+            }
+        }
+        assert!(now == END || compared > 0);
+        assert!(waiting.keys().all(|job| !expected.keys().any(|(running, _)| running == job)));
+    }
+}
+
+#[test]
+fn an_access_point_has_its_own_history() {
+    let constraint = "EpochWriteDate >= 0 && EpochWriteDate < 4000000000";
+    let all = ["-epochs", "-json", "-constraint", constraint];
+    let count = |name: &[&str]| json("condor_history", END, &[name, &all].concat()).len();
+    let each = ["ap2001.tamarack.example.org", "ap2002.tamarack.example.org"]
+        .map(|name| count(&["-name", name]));
+    assert!(each.iter().all(|&executions| executions > 0));
+    assert_eq!(each[0] + each[1], count(&[]));
+    assert_eq!(
+        run(&site(), time(END), "condor_q", &["-name", "ap9", "-allusers", "-json"]),
+        Err("condor_q failed with exit status: 1: \
+             Error: Collector has no record of schedd/submitter: ap9"
+            .to_owned())
+    );
+}
+
 #[test]
 fn an_owner_that_comes_back_evicts_the_backfill_job_on_its_gpu() {
     let site = site();
@@ -555,6 +641,7 @@ fn the_smallest_site_answers_at_any_time() {
         }
         ask("squeue", &["-t", "PD", "-O", "JobArrayID"]);
         ask("condor_history", &["-epochs", "-json"]);
+        ask("condor_q", &["-allusers", "-json"]);
         assert_eq!(ask("scontrol", &["-o", "show", "node"]).lines().count(), 5);
         assert!(ask("condor_status", &["-json"]).starts_with("[\n{\n"));
     }
