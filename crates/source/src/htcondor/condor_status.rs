@@ -114,18 +114,18 @@ fn slot(text: &[u8]) -> Result<Slot, String> {
     let assigned = ad.gpu_ids("AssignedGPUs").unwrap_or_default();
     let available = ad.gpu_ids("AvailableGPUs");
     let state = ad.words("State");
-    let draining = ad.truth("Draining") == Some(true);
+    // A machine that drains lets its jobs come to an end: their slots are still claimed.
+    let state = match state.as_deref() {
+        Some("Claimed" | "Preempting") => state,
+        _ if ad.truth("Draining") == Some(true) => Some("Drained".to_owned()),
+        _ => state,
+    };
+    let drain_reason = ad.words("DrainReason").filter(|_| state.as_deref() == Some("Drained"));
     Ok(Slot {
         machine: ad.words("Machine").unwrap_or_else(|| machine(&name).to_owned()),
         partitionable: ad.is("SlotType", "Partitionable")
             || ad.truth("PartitionableSlot") == Some(true),
         backfill: ad.truth("BackfillSlot").unwrap_or(false) || backfill_by_name,
-        // A machine that drains lets its jobs come to an end: their slots are still claimed.
-        state: match state.as_deref() {
-            Some("Claimed" | "Preempting") => state,
-            _ if draining => Some("Drained".to_owned()),
-            _ => state,
-        },
         device: Device {
             name: ad.words("GPUs_DeviceName"),
             memory_mb: ad.integer("GPUs_GlobalMemoryMb"),
@@ -150,8 +150,9 @@ fn slot(text: &[u8]) -> Result<Slot, String> {
         }),
         job_id: ad.words("GlobalJobId").map(|global| job_id(&global).to_owned()),
         prioritized_projects: ad.text("PrioritizedProjects"),
-        prevent_reason: ad.words("PreventJobsReason"),
+        prevent_reason: drain_reason.or_else(|| ad.words("PreventJobsReason")),
         name,
+        state,
         assigned,
         available,
     })
@@ -584,6 +585,18 @@ mod tests {
                 "a GPU-2 primary slot1@a Drained backfill - -",
             ],
         );
+        let reason = |state: &str, more: &str| {
+            gpu(&format!(
+                r#"[{{"Name":"slot1@a","State":"{state}","AssignedGPUs":"GPU-1","DrainReason":"kernel update"{more}}}]"#
+            ))
+            .prevent_reason
+        };
+        let update = Some("kernel update".to_owned());
+        assert_eq!(reason("Unclaimed", r#","Draining":true"#), update);
+        assert_eq!(reason("Drained", r#","PreventJobsReason":"INF-1""#), update);
+        // The reason is left from before, or does not keep this job from running.
+        assert_eq!(reason("Unclaimed", ""), None);
+        assert_eq!(reason("Claimed", r#","Draining":true"#), None);
     }
 
     #[test]

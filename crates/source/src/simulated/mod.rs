@@ -20,6 +20,7 @@ mod slurm_cluster;
 mod slurm_nodes;
 mod slurm_sacct;
 mod slurm_scontrol;
+mod slurm_show_job;
 mod slurm_squeue;
 mod slurm_truth;
 mod slurm_usage;

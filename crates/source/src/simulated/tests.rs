@@ -306,6 +306,54 @@ fn squeue_and_scontrol_agree_with_the_truth_at_a_moment() {
     assert_eq!(nodes.lines().count(), 20);
 }
 
+/// The nodes and the jobs as the collector asks for them, read together: every GPU of every node is
+/// there once, and each attempt that runs holds as many as the truth says.
+#[test]
+fn the_gpus_of_a_cluster_are_held_by_those_who_hold_them() {
+    let site = site();
+    for now in [START, "2026-11-12T14:10:00Z", END] {
+        let ask = |command: Command| {
+            let arguments: Vec<&str> = command.arguments.iter().map(String::as_str).collect();
+            run(&site, time(now), command.program, &arguments).unwrap()
+        };
+        let nodes = ask(slurm::scontrol_show_node(None));
+        let jobs = ask(slurm::scontrol_show_job(None));
+        let backfill = slurm::Backfill { partitions: vec!["preempt".to_owned()], qos: Vec::new() };
+        let (nodes, jobs) = (nodes.as_bytes(), jobs.as_bytes());
+        let parsed = slurm::gpu_samples(SLURM_CLUSTER, time(now), nodes, jobs, &backfill);
+        assert_eq!(parsed.rejects, []);
+        let installed: usize = site.slurm.nodes.iter().map(|node| usize::from(node.gpus)).sum();
+        assert_eq!(parsed.records.len(), installed);
+
+        let mut held: BTreeMap<(String, bool), i64> = BTreeMap::new();
+        for gpu in &parsed.records {
+            let is_claimed = |state: &Option<String>| state.as_deref() == Some("Claimed");
+            assert_eq!(is_claimed(&gpu.primary_state), gpu.primary_job_id.is_some(), "{gpu:?}");
+            assert_eq!(is_claimed(&gpu.backfill_state), gpu.backfill_job_id.is_some(), "{gpu:?}");
+            assert!(gpu.primary_job_id.is_none() || gpu.backfill_job_id.is_none(), "{gpu:?}");
+            for (job, is_backfill) in [(&gpu.primary_job_id, false), (&gpu.backfill_job_id, true)] {
+                if let Some(job) = job {
+                    *held.entry((job.clone(), is_backfill)).or_default() += 1;
+                }
+            }
+        }
+        let preempt = slurm_workload::Partition::Preempt;
+        let mut expected = BTreeMap::new();
+        for attempt in &site.slurm.attempts {
+            if attempt.state_at(moment(time(now))) == Some(slurm_attempt::State::Running)
+                && attempt.need.gpus > 0
+            {
+                let mut id = Vec::new();
+                slurm_attempt::job_id(&mut id, attempt, attempt, false);
+                let key = (String::from_utf8(id).unwrap(), attempt.partition == preempt);
+                expected.insert(key, i64::from(attempt.gpus()));
+            }
+        }
+        assert_eq!(held, expected, "{now}");
+        assert!(!held.is_empty());
+    }
+}
+
 /// How many tasks an id stands for: `16_[5-20]` are 16.
 fn tasks(job_id: &str) -> usize {
     let Some((_, range)) = job_id.split_once('[') else { return 1 };
@@ -642,6 +690,7 @@ fn the_smallest_site_answers_at_any_time() {
         ask("squeue", &["-t", "PD", "-O", "JobArrayID"]);
         ask("condor_history", &["-epochs", "-json"]);
         ask("condor_q", &["-allusers", "-json"]);
+        ask("scontrol", &["-d", "-o", "show", "job"]);
         assert_eq!(ask("scontrol", &["-o", "show", "node"]).lines().count(), 5);
         assert!(ask("condor_status", &["-json"]).starts_with("[\n{\n"));
     }

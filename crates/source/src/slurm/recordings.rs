@@ -48,10 +48,12 @@ const RECORDINGS: [(&str, Printed, usize, usize); 28] = [
     ("squeue-collected-birch.txt", Printed::SqueueOfBirch, 1, 0),
 ];
 
-/// What settings, sreport and the queue of the moment look like is tested beside those who read it.
-const READ_ELSEWHERE: [&str; 5] = [
+/// What settings, sreport, the queue of the moment and the holders of GPUs look like is tested
+/// beside those who read it.
+const READ_ELSEWHERE: [&str; 6] = [
     "sacctmgr-configuration.txt",
     "scontrol-show-config.txt",
+    "scontrol-show-job-detail.txt",
     "squeue-current.psv",
     "sreport-account-user-seconds.psv",
     "sreport-account-user.psv",
