@@ -18,6 +18,10 @@ pub fn condor_history(start: Timestamp, end: Timestamp) -> Command {
 /// Asks an access point, one of [`Schedds`](super::Schedds), for the executions that ended from
 /// `start` until before `end`. Each is asked alone: one that does not answer takes nothing from
 /// the others, and where it was last heard of is its own.
+///
+/// One that is asked by name reads no more than its HISTORY_HELPER_MAX_HISTORY ads, the latest
+/// first, and does not say so where it stops. By the manuals that is 10,000 in older versions and
+/// 2,000,000,000 in newer ones: an older access point must be asked often, or allowed more.
 pub fn condor_history_of(schedd: Option<&str>, start: Timestamp, end: Timestamp) -> Command {
     const ATTRIBUTES: &str = "GlobalJobId,ClusterId,ProcId,Owner,AccountingGroup,AcctGroup,\
         ChtcProjects,ProjectName,JobBatchName,QDate,JobStatus,JobCurrentStartDate,\

@@ -13,8 +13,8 @@ use crate::{Command, Parsed, Parser};
 /// Asks an access point, one of [`Schedds`](super::Schedds) or the one at hand, for the jobs of all
 /// users that wait for GPUs, and for all that run. Those that wait for CPUs alone can be a million.
 ///
-/// `-global` would ask all access points at once, but one that does not answer then ends the
-/// answer without a word about which are missing.
+/// `-global` would ask all access points at once; asked alone, one that does not answer is known
+/// by its name, and the others' answers are whole.
 pub fn condor_q(schedd: Option<&str>) -> Command {
     const ATTRIBUTES: &str = "GlobalJobId,Owner,AccountingGroup,AcctGroup,ChtcProjects,ProjectName,\
         JobBatchName,JobUniverse,QDate,JobStatus,EnteredCurrentStatus,JobCurrentStartDate,\

@@ -599,6 +599,45 @@ mod tests {
         assert_eq!(reason("Claimed", r#","Draining":true"#), None);
     }
 
+    /// gpu4000 was drained from 03:28:37 on for a kernel update: the jobs 14.0, 14.1 and 14.2 of
+    /// ap2001 could end, and the other five of its eight GPUs were drained at once.
+    #[test]
+    fn a_recorded_drain_has_its_reason() {
+        let text = fixture::read("2026-11-15T032935Z/status_wide.json");
+        let gpus = parse(parser(), &text).records;
+        let mut drained = 0;
+        for gpu in gpus.iter().filter(|gpu| gpu.machine.starts_with("gpu4000.")) {
+            let (state, reason) = (gpu.primary_state.as_deref(), gpu.prevent_reason.as_deref());
+            match &gpu.primary_job_id {
+                Some(job) => {
+                    assert!(job.contains("#14."), "{job}");
+                    assert_eq!((state, reason), (Some("Claimed"), None));
+                }
+                None => {
+                    assert_eq!((state, reason), (Some("Drained"), Some("kernel update")));
+                    drained += 1;
+                }
+            }
+        }
+        assert_eq!(drained, 5);
+    }
+
+    #[test]
+    fn no_projects_and_unknown_projects_are_told_apart() {
+        for (printed, expected) in [
+            (r#""""#, Some("")),
+            (r#""  ""#, Some("  ")),
+            (r#""projA""#, Some("projA")),
+            ("null", None),
+            (r#""\/Expr(TARGET.Projects)\/""#, None),
+        ] {
+            let ad = format!(
+                r#"[{{"Name":"slot1@a","AssignedGPUs":"GPU-1","PrioritizedProjects":{printed}}}]"#
+            );
+            assert_eq!(gpu(&ad).prioritized_projects.as_deref(), expected, "{printed}");
+        }
+    }
+
     #[test]
     fn a_claimed_slot_says_who_what_and_how_much() {
         let gpu = gpu(
