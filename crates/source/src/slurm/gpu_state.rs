@@ -281,9 +281,17 @@ impl Node {
             });
             left.take(gpus.count).for_each(|(sides, _)| sides.take(job, backfill));
         }
-        let in_use = self.used.iter().flat_map(|gpus| gpus.indexes.iter().flatten());
-        for &index in in_use {
-            sides[index].is_in_use = true;
+        for gpus in &self.used {
+            for &index in gpus.indexes.iter().flatten() {
+                sides[index].is_in_use = true;
+            }
+            // SLURM 22.05 prints how many are in use, not which, where models have no names.
+            if gpus.indexes.is_none() {
+                let is_held = |sides: &&Sides<'_>| !sides.is_free();
+                let by_others = gpus.count.saturating_sub(sides.iter().filter(is_held).count());
+                let left = sides.iter_mut().filter(|sides| sides.is_free());
+                left.take(by_others).for_each(|sides| sides.is_in_use = true);
+            }
         }
         (0..)
             .zip(models.into_iter().zip(sides))
@@ -493,21 +501,24 @@ mod tests {
         assert_eq!(scontrol_show_job(None).arguments, command.arguments[1..]);
     }
 
+    fn recorded(nodes: &str, jobs: &str, backfill: &Backfill) -> Vec<GpuSample> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/slurm-22.05/");
+        let read = |name: &str| std::fs::read(format!("{folder}{name}")).unwrap();
+        let time = Timestamp::from_second(1_794_709_300).unwrap();
+        let parsed = gpu_samples("maple", time, &read(nodes), &read(jobs), backfill);
+        assert_eq!(parsed.rejects, []);
+        parsed.records
+    }
+
     /// Both were printed in one second. 102 jobs, of which three hold GPUs; names with newlines
     /// and bytes that are no text are among the others.
     #[test]
     fn a_recording_is_read() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/slurm-22.05/");
-        let read = |name: &str| std::fs::read(format!("{folder}{name}")).unwrap();
-        let time = Timestamp::from_second(1_794_709_300).unwrap();
-        let Parsed { records, rejects } = gpu_samples(
-            "maple",
-            time,
-            &read("scontrol-show-node-detail.txt"),
-            &read("scontrol-show-job-detail.txt"),
+        let records = recorded(
+            "scontrol-show-node-detail.txt",
+            "scontrol-show-job-detail.txt",
             &backfill(&["preempt"], &[]),
         );
-        assert_eq!(rejects, []);
         assert_eq!(
             records.iter().map(show).collect::<Vec<_>>(),
             [
@@ -526,11 +537,52 @@ mod tests {
             ]
         );
         assert_eq!(records[4].prevent_reason.as_deref(), Some("ECC errors on GPU 2"));
-        assert_eq!(
-            (records[0].prevent_reason.as_ref(), records[0].interactive),
-            (None, Some(false))
+        assert_eq!((&records[0].prevent_reason, records[0].interactive), (&None, Some(false)));
+        assert_eq!((records[0].time.as_second(), records[0].use_ratio), (1_794_709_300, None));
+    }
+
+    /// Printed for the very commands of this module while a job of two nodes, the tasks of an array,
+    /// a part of a heterogeneous job, one of a model on a node with two and one of the partition
+    /// `preempt` held GPUs; then gpu02 was drained. On birch models have no names.
+    #[test]
+    fn every_kind_of_job_is_found_on_its_gpus() {
+        let records = recorded(
+            "scontrol-show-node-held.txt",
+            "scontrol-show-job-held.txt",
+            &backfill(&["preempt"], &[]),
         );
-        assert_eq!((records[0].time, records[0].use_ratio), (time, None));
+        assert_eq!(
+            records.iter().map(show).collect::<Vec<_>>(),
+            [
+                "gpu01 gpu:0 a100: gpu@gpu01 Claimed bob 2 | - - - -",
+                "gpu01 gpu:1 a100: gpu@gpu01 Unclaimed - - | preempt@gpu01 Claimed dave 4",
+                "gpu01 gpu:2 a100: gpu@gpu01 Unclaimed - - | preempt@gpu01 Unclaimed - -",
+                "gpu01 gpu:3 a100: gpu@gpu01 Unclaimed - - | preempt@gpu01 Unclaimed - -",
+                "gpu02 gpu:0 a100: gpu@gpu02 Claimed bob 2 | - - - -",
+                "gpu02 gpu:1 a100: gpu@gpu02 Claimed bob 5+1 | - - - -",
+                "gpu02 gpu:2 a100: gpu@gpu02 Drained - - | preempt@gpu02 Drained - -",
+                "gpu02 gpu:3 a100: gpu@gpu02 Drained - - | preempt@gpu02 Drained - -",
+                "gpu03 gpu:0 h100: gpu@gpu03 Claimed carol 3_0 | - - - -",
+                "gpu03 gpu:1 h100: gpu@gpu03 Claimed carol 3_1 | - - - -",
+                "mix01 gpu:0 a100: gpu@mix01 Unclaimed - - | preempt@mix01 Unclaimed - -",
+                "mix01 gpu:1 h100: gpu@mix01 Claimed bob 1 | - - - -",
+            ]
+        );
+        assert_eq!(records[7].prevent_reason.as_deref(), Some("fan, ticket 12"));
+        let of_birch = recorded(
+            "scontrol-show-node-held-birch.txt",
+            "scontrol-show-job-held-birch.txt",
+            &Backfill::default(),
+        );
+        assert_eq!(
+            of_birch.iter().map(show).collect::<Vec<_>>(),
+            [
+                "b01 gpu:0 -: batch@b01 Claimed alice 1 | - - - -",
+                "b01 gpu:1 -: batch@b01 Unclaimed - - | - - - -",
+                "b02 gpu:0 -: batch@b02 Claimed alice 1 | - - - -",
+                "b02 gpu:1 -: batch@b02 Unclaimed - - | - - - -",
+            ]
+        );
     }
 
     const NODE: &str = "NodeName=n Gres=gpu:a100:2(S:0-1) GresUsed=gpu:a100:2(IDX:0-1) State=MIXED Partitions=gpu,spare";
@@ -681,6 +733,12 @@ mod tests {
             "n gpu:1 a100: gpu@n Claimed - - | - - - -",
         ];
         check(NODE, &["No jobs in the system".to_owned()], &Backfill::default(), &claimed);
+        check(
+            "NodeName=n Gres=gpu:2 GresUsed=gpu:1 State=MIXED Partitions=gpu",
+            &[],
+            &Backfill::default(),
+            &["n gpu:0 -: gpu@n Claimed - - | - - - -", "n gpu:1 -: gpu@n Unclaimed - - | - - - -"],
+        );
         // Nor is it known on which side.
         check(
             NODE,
