@@ -5,12 +5,24 @@ use std::time::Duration;
 use jiff::Timestamp;
 use record::{Job, Record, Usage};
 
-use super::{job_id, machine, use_ratio};
+use super::execution::execution;
+use super::{name_option, use_ratio};
 use crate::notation::classad::{Ad, Ads, Value};
 use crate::{Command, Parsed, Parser};
 
-/// Asks for the executions that ended from `start` until before `end`.
+/// Asks the access point at hand for the executions that ended from `start` until before `end`.
 pub fn condor_history(start: Timestamp, end: Timestamp) -> Command {
+    condor_history_of(None, start, end)
+}
+
+/// Asks an access point, one of [`Schedds`](super::Schedds), for the executions that ended from
+/// `start` until before `end`. Each is asked alone: one that does not answer takes nothing from
+/// the others, and where it was last heard of is its own.
+///
+/// One that is asked by name reads no more than its HISTORY_HELPER_MAX_HISTORY ads, the latest
+/// first, and does not say so where it stops. By the manuals that is 10,000 in older versions and
+/// 2,000,000,000 in newer ones: an older access point must be asked often, or allowed more.
+pub fn condor_history_of(schedd: Option<&str>, start: Timestamp, end: Timestamp) -> Command {
     const ATTRIBUTES: &str = "GlobalJobId,ClusterId,ProcId,Owner,AccountingGroup,AcctGroup,\
         ChtcProjects,ProjectName,JobBatchName,QDate,JobStatus,JobCurrentStartDate,\
         JobCurrentStartExecutingDate,EpochWriteDate,NumShadowStarts,RunInstanceID,RemoteHost,\
@@ -21,12 +33,12 @@ pub fn condor_history(start: Timestamp, end: Timestamp) -> Command {
         LastVacateTime,ActivationDuration,ActivationExecutionDuration,HoldReason,HoldReasonCode";
     let ended_then =
         format!("EpochWriteDate >= {} && EpochWriteDate < {}", start.as_second(), end.as_second());
-    let arguments = ["-epochs", "-json", "-constraint", &ended_then, "-attributes", ATTRIBUTES];
-    Command {
-        program: "condor_history",
-        arguments: arguments.map(str::to_owned).to_vec(),
-        time_limit: Duration::from_secs(300),
-    }
+    let mut arguments = name_option(schedd);
+    arguments.extend(
+        ["-epochs", "-json", "-constraint", &ended_then, "-attributes", ATTRIBUTES]
+            .map(str::to_owned),
+    );
+    Command { program: "condor_history", arguments, time_limit: Duration::from_secs(300) }
 }
 
 /// Reads what `condor_history -epochs -json` prints: an ad for each execution, written when it
@@ -51,7 +63,7 @@ impl CondorHistory {
 impl Parser<Job> for CondorHistory {
     fn push(&mut self, piece: &[u8]) {
         let CondorHistory { cluster, observed, executions } = self;
-        executions.push(piece, |text| execution(cluster, *observed, text));
+        executions.push(piece, |text| ended_execution(cluster, *observed, text));
     }
 
     fn finish(self) -> Parsed<Job> {
@@ -67,80 +79,36 @@ impl Parser<Job> for CondorHistory {
     }
 }
 
-fn execution(cluster: &str, observed: Timestamp, text: &[u8]) -> Result<Job, String> {
+fn ended_execution(cluster: &str, observed: Timestamp, text: &[u8]) -> Result<Job, String> {
     let ad = Ad::read(text)?;
-    let global_job_id = ad.words("GlobalJobId").ok_or("the execution has no GlobalJobId")?;
-    let submit_time = ad.time("QDate").ok_or("the execution has no QDate")?;
-    let attempt = ad
-        .integer("NumShadowStarts")
-        .or_else(|| Some(ad.integer("RunInstanceID")? + 1))
-        .ok_or("the execution has no NumShadowStarts")?;
-    let start_time = ad.time("JobCurrentStartDate");
+    let job = execution(cluster, observed, "condor_history", &ad)?;
     let end_time = ad.time("EpochWriteDate").or_else(|| ad.time("LastVacateTime"));
-    let elapsed_seconds = start_time
+    let elapsed_seconds = job
+        .start_time
         .zip(end_time)
         .map(|(start, end)| end.as_second() - start.as_second())
         .filter(|&seconds| seconds >= 0);
     let Ending { state, end_reason, exit_code, exit_signal } = ending(&ad);
-
-    let slot = ad.words("RemoteHost");
-    let gpu_ids = ad.gpu_ids("AssignedGPUs").filter(|ids| !ids.is_empty());
-    let alloc_cpus = ad.integer("CpusProvisioned");
-    let alloc_gpus = ad.integer("GPUsProvisioned").or_else(|| Some(gpu_ids.as_ref()?.len() as i64));
-    let req_mem_mb = ad.number("RequestMemory");
-    let max_rss_mb = max_rss_mb(&ad, attempt);
+    let max_rss_mb = max_rss_mb(&ad, job.attempt);
     let total_cpu_seconds = total_cpu_seconds(&ad);
-    let gpu_utilization = gpu_utilization(&ad, gpu_ids.as_deref(), alloc_gpus);
+    let gpu_ids = ad.gpu_ids("AssignedGPUs").filter(|ids| !ids.is_empty());
+    let gpu_utilization = gpu_utilization(&ad, gpu_ids.as_deref(), job.alloc_gpus);
     let usage = Usage::of(
         elapsed_seconds,
-        alloc_cpus,
-        req_mem_mb,
-        alloc_gpus,
+        job.alloc_cpus,
+        job.req_mem_mb,
+        job.alloc_gpus,
         total_cpu_seconds,
         max_rss_mb,
     );
     Ok(Job {
-        cluster: cluster.to_owned(),
-        job_id: job_id(&global_job_id).to_owned(),
-        submit_time,
-        attempt,
-        observed_time: observed,
-        source: "condor_history".to_owned(),
-        array_job_id: None,
-        array_task_id: None,
-        het_job_id: None,
-        het_offset: None,
-        user: ad.words("Owner"),
-        unix_group: None,
-        account: account(&ad),
-        job_name: ad.words("JobBatchName"),
-        partition: None,
-        qos: None,
-        reservation: None,
         state: state.to_owned(),
         is_complete: true,
         exit_code,
         exit_signal,
-        reason: None,
         end_reason,
-        eligible_time: None,
-        start_time,
         end_time,
-        time_limit_seconds: None,
         elapsed_seconds,
-        suspended_seconds: None,
-        node_list: slot.as_deref().map(|slot| machine(slot).to_owned()),
-        alloc_nodes: slot.as_ref().map(|_| 1),
-        slot,
-        gpu_ids: gpu_ids.map(|ids| ids.join(",")),
-        alloc_cpus,
-        alloc_mem_mb: ad.number("MemoryProvisioned"),
-        alloc_gpus,
-        gpu_types: None,
-        req_nodes: None,
-        req_cpus: ad.integer("RequestCpus"),
-        req_mem_mb,
-        req_gpus: ad.integer("RequestGPUs"),
         max_rss_mb,
         total_cpu_seconds,
         cpu_efficiency: usage.cpu_efficiency,
@@ -153,7 +121,7 @@ fn execution(cluster: &str, observed: Timestamp, text: &[u8]) -> Result<Job, Str
         gpu_utilization,
         gpu_memory_max_mb: ad.number("GPUsMemoryUsage"),
         gpu_usage_source: gpu_utilization.map(|_| "GPUsAverageUsage".to_owned()),
-        energy_joules: None,
+        ..job
     })
 }
 
@@ -196,18 +164,6 @@ fn ending(ad: &Ad<'_>) -> Ending {
     let end_reason =
         reason(hold_code, "HoldReason").or_else(|| reason(vacate_code, "VacateReason"));
     Ending { state, end_reason, exit_code, exit_signal }
-}
-
-/// The accounting group, or the projects that the user named.
-fn account(ad: &Ad<'_>) -> Option<String> {
-    let group_of_user = || {
-        let group = ad.words("AccountingGroup")?;
-        Some(group.rsplit_once('.').map_or(group.as_str(), |(group, _)| group).to_owned())
-    };
-    ad.words("AcctGroup")
-        .or_else(group_of_user)
-        .or_else(|| ad.words("ChtcProjects"))
-        .or_else(|| ad.words("ProjectName"))
 }
 
 /// The largest memory that was seen in this execution, where it is told from earlier ones'.
@@ -345,6 +301,9 @@ mod tests {
         assert_eq!(arguments[3], "EpochWriteDate >= 1794700800 && EpochWriteDate < 1794787200");
         assert!(arguments[5].starts_with("GlobalJobId,ClusterId,"));
         assert!(!arguments[5].contains(' '));
+        let of_one = condor_history_of(Some("ap1.example.org"), time(0), time(60)).arguments;
+        assert_eq!(of_one[..3], ["-name", "ap1.example.org", "-epochs"]);
+        assert_eq!(of_one[2..], condor_history(time(0), time(60)).arguments);
     }
 
     #[test]

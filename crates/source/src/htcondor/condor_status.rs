@@ -13,13 +13,29 @@ use crate::{Command, Parsed, Parser};
 /// Asks for every slot of every machine that has a GPU. `GPUs >= 1` would leave out a
 /// partitionable slot with none free, and with it what the machine is.
 pub fn condor_status() -> Command {
+    condor_status_with_models_of([])
+}
+
+/// Asks as [`condor_status`] does, and for the own ads of these GPUs.
+///
+/// A machine with two models names neither in the ads of its partitionable slots; there a GPU that
+/// nobody uses has its model only in an ad of its own, which is an attribute that bears its id.
+/// So the GPUs whose model one answer lacks are named in the next question.
+pub fn condor_status_with_models_of<'a>(gpu_ids: impl IntoIterator<Item = &'a str>) -> Command {
     const GPU_SLOTS: &str = r#"TotalGPUs >= 1 || size(AssignedGPUs ?: "") > 0"#;
-    const ATTRIBUTES: &str = "Name,Machine,SlotType,SlotID,DSlotID,PartitionableSlot,DynamicSlot,\
+    let mut attributes = "Name,Machine,SlotType,SlotID,DSlotID,PartitionableSlot,DynamicSlot,\
         BackfillSlot,State,Activity,GPUs,TotalGPUs,AssignedGPUs,AvailableGPUs,GPUs_DeviceName,\
-        GPUs_GlobalMemoryMb,GPUs_Capability,GPUsAverageUsage,DeviceGPUsAverageUsage,\
-        PrioritizedProjects,PreventJobsReason,RemoteOwner,GlobalJobId,Draining,DrainReason,\
-        MyCurrentTime";
-    let arguments = ["-json", "-constraint", GPU_SLOTS, "-attributes", ATTRIBUTES];
+        GPUs_GlobalMemoryMb,GPUs_Capability,GPUs_DriverVersion,GPUsAverageUsage,\
+        DeviceGPUsAverageUsage,PrioritizedProjects,PreventJobsReason,RemoteOwner,GlobalJobId,\
+        Draining,DrainReason,MyCurrentTime"
+        .to_owned();
+    for gpu_id in gpu_ids {
+        attributes.push_str(",GPUs_");
+        // An attribute's name holds letters, digits and underscores.
+        let letters = gpu_id.chars();
+        attributes.extend(letters.map(|one| if one.is_ascii_alphanumeric() { one } else { '_' }));
+    }
+    let arguments = ["-json", "-constraint", GPU_SLOTS, "-attributes", &attributes];
     Command {
         program: "condor_status",
         arguments: arguments.map(str::to_owned).to_vec(),
@@ -92,23 +108,24 @@ struct Device {
 fn slot(text: &[u8]) -> Result<Slot, String> {
     let ad = Ad::read(text)?;
     let name = ad.words("Name").ok_or("the slot has no name")?;
-    let backfill_by_name =
-        name.get(..8).is_some_and(|begin| begin.eq_ignore_ascii_case("backfill"));
+    // The machine's own name says nothing of the slot.
+    let slot_name = name.split('@').next().unwrap_or_default().to_ascii_lowercase();
+    let backfill_by_name = slot_name.contains("backfill");
     let assigned = ad.gpu_ids("AssignedGPUs").unwrap_or_default();
     let available = ad.gpu_ids("AvailableGPUs");
     let state = ad.words("State");
-    let draining = ad.truth("Draining") == Some(true);
+    // A machine that drains lets its jobs come to an end: their slots are still claimed.
+    let state = match state.as_deref() {
+        Some("Claimed" | "Preempting") => state,
+        _ if ad.truth("Draining") == Some(true) => Some("Drained".to_owned()),
+        _ => state,
+    };
+    let drain_reason = ad.words("DrainReason").filter(|_| state.as_deref() == Some("Drained"));
     Ok(Slot {
         machine: ad.words("Machine").unwrap_or_else(|| machine(&name).to_owned()),
         partitionable: ad.is("SlotType", "Partitionable")
             || ad.truth("PartitionableSlot") == Some(true),
         backfill: ad.truth("BackfillSlot").unwrap_or(false) || backfill_by_name,
-        // A machine that drains lets its jobs come to an end: their slots are still claimed.
-        state: match state.as_deref() {
-            Some("Claimed" | "Preempting") => state,
-            _ if draining => Some("Drained".to_owned()),
-            _ => state,
-        },
         device: Device {
             name: ad.words("GPUs_DeviceName"),
             memory_mb: ad.integer("GPUs_GlobalMemoryMb"),
@@ -133,8 +150,9 @@ fn slot(text: &[u8]) -> Result<Slot, String> {
         }),
         job_id: ad.words("GlobalJobId").map(|global| job_id(&global).to_owned()),
         prioritized_projects: ad.text("PrioritizedProjects"),
-        prevent_reason: ad.words("PreventJobsReason"),
+        prevent_reason: drain_reason.or_else(|| ad.words("PreventJobsReason")),
         name,
+        state,
         assigned,
         available,
     })
@@ -347,7 +365,134 @@ mod tests {
         assert_eq!((program, time_limit.as_secs()), ("condor_status", 60));
         assert_eq!(arguments[2], r#"TotalGPUs >= 1 || size(AssignedGPUs ?: "") > 0"#);
         assert!(arguments[4].starts_with("Name,Machine,SlotType,"));
+        assert!(arguments[4].ends_with(",Draining,DrainReason,MyCurrentTime"));
         assert!(!arguments[4].contains(' '));
+    }
+
+    /// The own ads of GPUs in `status.json` of the same pool are called so.
+    #[test]
+    fn a_gpu_whose_model_is_not_known_is_asked_for_by_its_id() {
+        let ids = ["GPU-28685857", "MIG-0c5e2e0f-0f21-a87a-08e4-272625f73de3", "CUDA0"];
+        let attributes = condor_status_with_models_of(ids).arguments.remove(4);
+        assert!(attributes.ends_with(
+            ",MyCurrentTime,GPUs_GPU_28685857,GPUs_MIG_0c5e2e0f_0f21_a87a_08e4_272625f73de3,GPUs_CUDA0"
+        ));
+    }
+
+    /// gpu5000 has two H200 and two L40, gpulab2000 two A100 and two slices of a third, of which
+    /// HTCondor has no model. The slots' own attributes tell none of them.
+    #[test]
+    fn the_models_of_mixed_machines_are_in_the_gpus_own_ads() {
+        let models = |file: &str, machine: &str| -> Vec<String> {
+            let text = fixture::read(&format!("2026-11-15T031205Z/{file}"));
+            let Parsed { records, rejects } = parse(parser(), &text);
+            assert_eq!(rejects, []);
+            let of_machine =
+                records.into_iter().filter(|gpu| gpu.machine.split('.').next() == Some(machine));
+            of_machine.map(|gpu| gpu.device_name.unwrap_or_default()).collect()
+        };
+        assert_eq!(models("status_wide.json", "gpu5000"), [""; 4]);
+        let (h200, l40, a100) = ("NVIDIA H200", "NVIDIA L40", "NVIDIA A100-SXM4-40GB");
+        assert_eq!(models("status.json", "gpu5000"), [l40, l40, h200, h200]);
+        assert_eq!(models("status.json", "gpulab2000"), [a100, a100, "", ""]);
+    }
+
+    /// Each row of the table by which the two sides of one GPU are judged: what the slots say goes
+    /// into the record as it is, side by side, and nothing is decided here.
+    #[test]
+    fn both_sides_of_a_gpu_are_kept_as_they_are() {
+        for (primary, backfill, prevented) in [
+            ("Claimed", "-", ""),
+            ("Claimed", "-", "INF-1"),
+            // A conflict, which is kept to be seen.
+            ("Claimed", "Claimed", ""),
+            ("Unclaimed", "-", ""),
+            ("Unclaimed", "Unclaimed", ""),
+            ("Unclaimed", "Claimed", ""),
+            ("Unclaimed", "Claimed", "INF-1"),
+            ("Unclaimed", "Unclaimed", "INF-1"),
+            ("Drained", "Drained", ""),
+            ("Drained", "Claimed", ""),
+            ("Owner", "-", ""),
+            ("Owner", "Claimed", "INF-1"),
+            ("-", "Claimed", ""),
+            ("-", "Unclaimed", ""),
+            ("-", "Drained", ""),
+            ("-", "Owner", ""),
+        ] {
+            let slot = |name: &str, state: &str| {
+                let kind = if state == "Claimed" { "Dynamic" } else { "Partitionable" };
+                format!(
+                    r#"{{"Name":"{name}@g","SlotType":"{kind}","State":"{state}","AssignedGPUs":"GPU-1",
+                        "AvailableGPUs":["GPUs_GPU_1"],"PreventJobsReason":"{prevented}"}}"#
+                )
+            };
+            let sides = [("slot1", primary), ("backfill2", backfill)];
+            let ads: Vec<String> = sides
+                .into_iter()
+                .filter(|(_, state)| *state != "-")
+                .map(|(name, state)| slot(name, state))
+                .collect();
+            let gpu = gpu(&format!("[{}]", ads.join(",")));
+            let state = |state: &Option<String>| state.clone().unwrap_or_else(|| "-".to_owned());
+            let found = [state(&gpu.primary_state), state(&gpu.backfill_state)];
+            assert_eq!(found, [primary, backfill], "{prevented}");
+            assert_eq!(gpu.prevent_reason.unwrap_or_default(), prevented, "{primary} {backfill}");
+        }
+        // Of a GPU that no slot lists there is no sample: that time is unknown.
+        check(r#"[{"Name":"slot1@g","TotalGPUs":1}]"#, &[]);
+    }
+
+    #[test]
+    fn a_backfill_slot_that_the_primary_job_closed_is_no_side() {
+        check(
+            r#"[{"Name":"slot1_1@g","SlotType":"Dynamic","State":"Claimed","AssignedGPUs":"GPU-1"},
+                {"Name":"backfill2@g","SlotType":"Partitionable","State":"Unclaimed","AssignedGPUs":"GPU-1","AvailableGPUs":[]}]"#,
+            &["g GPU-1 primary slot1_1@g Claimed backfill - -"],
+        );
+    }
+
+    #[test]
+    fn an_id_is_one_in_every_spelling() {
+        let mig = "MIG-0c5e2e0f-0f21-a87a-08e4-272625f73de3";
+        for (assigned, available, expected) in [
+            (r#""GPU-5d6e65db""#, r#"["GPUs_GPU_5d6e65db"]"#, &["GPU-5d6e65db"][..]),
+            (r#""GPU_5d6e65db""#, r#"["\/Expr(GPUs_GPU_5d6e65db)\/"]"#, &["GPU-5d6e65db"]),
+            (
+                r#""MIG-0c5e2e0f-0f21-a87a-08e4-272625f73de3""#,
+                r#"["/Expr(GPUs_MIG_0c5e2e0f_0f21_a87a_08e4_272625f73de3)/"]"#,
+                &[mig],
+            ),
+            (r#""CUDA0,CUDA1""#, r#"["GPUs_CUDA0","GPUs_CUDA1"]"#, &["CUDA0", "CUDA1"]),
+            (r#""GPU-1, GPU-2""#, r#""{ GPUs_GPU_1, GPUs_GPU_2 }""#, &["GPU-1", "GPU-2"]),
+            (r#""""#, "[]", &[]),
+            ("null", "null", &[]),
+            (r#""""#, r#"["GPUs_GPU_7"]"#, &["GPU-7"]),
+        ] {
+            let ad = format!(
+                r#"[{{"Name":"slot1@g","SlotType":"Partitionable","State":"Unclaimed",
+                     "AssignedGPUs":{assigned},"AvailableGPUs":{available}}}]"#
+            );
+            let Parsed { records, rejects } = parse(parser(), ad.as_bytes());
+            assert_eq!(rejects, []);
+            let ids: Vec<_> = records.iter().map(|gpu| gpu.gpu_id.as_str()).collect();
+            assert_eq!(ids, expected, "{assigned}");
+            assert!(records.iter().all(|gpu| gpu.primary_state.as_deref() == Some("Unclaimed")));
+        }
+    }
+
+    #[test]
+    fn a_side_is_told_by_the_name_of_the_slot_not_of_the_machine() {
+        check(
+            r#"[{"Name":"interactive-Backfill2@g","State":"Unclaimed","AssignedGPUs":"GPU-1"},
+                {"Name":"slot1@backfill-1.example.org","State":"Owner","AssignedGPUs":"GPU-2"},
+                {"Name":"slot3@h","BackfillSlot":true,"State":"Owner","AssignedGPUs":"GPU-3"}]"#,
+            &[
+                "backfill-1.example.org GPU-2 primary slot1@backfill-1.example.org Owner backfill - -",
+                "g GPU-1 primary - - backfill interactive-Backfill2@g Unclaimed",
+                "h GPU-3 primary - - backfill slot3@h Owner",
+            ],
+        );
     }
 
     #[test]
@@ -440,6 +585,57 @@ mod tests {
                 "a GPU-2 primary slot1@a Drained backfill - -",
             ],
         );
+        let reason = |state: &str, more: &str| {
+            gpu(&format!(
+                r#"[{{"Name":"slot1@a","State":"{state}","AssignedGPUs":"GPU-1","DrainReason":"kernel update"{more}}}]"#
+            ))
+            .prevent_reason
+        };
+        let update = Some("kernel update".to_owned());
+        assert_eq!(reason("Unclaimed", r#","Draining":true"#), update);
+        assert_eq!(reason("Drained", r#","PreventJobsReason":"INF-1""#), update);
+        // The reason is left from before, or does not keep this job from running.
+        assert_eq!(reason("Unclaimed", ""), None);
+        assert_eq!(reason("Claimed", r#","Draining":true"#), None);
+    }
+
+    /// gpu4000 was drained from 03:28:37 on for a kernel update: the jobs 14.0, 14.1 and 14.2 of
+    /// ap2001 could end, and the other five of its eight GPUs were drained at once.
+    #[test]
+    fn a_recorded_drain_has_its_reason() {
+        let text = fixture::read("2026-11-15T032935Z/status_wide.json");
+        let gpus = parse(parser(), &text).records;
+        let mut drained = 0;
+        for gpu in gpus.iter().filter(|gpu| gpu.machine.starts_with("gpu4000.")) {
+            let (state, reason) = (gpu.primary_state.as_deref(), gpu.prevent_reason.as_deref());
+            match &gpu.primary_job_id {
+                Some(job) => {
+                    assert!(job.contains("#14."), "{job}");
+                    assert_eq!((state, reason), (Some("Claimed"), None));
+                }
+                None => {
+                    assert_eq!((state, reason), (Some("Drained"), Some("kernel update")));
+                    drained += 1;
+                }
+            }
+        }
+        assert_eq!(drained, 5);
+    }
+
+    #[test]
+    fn no_projects_and_unknown_projects_are_told_apart() {
+        for (printed, expected) in [
+            (r#""""#, Some("")),
+            (r#""  ""#, Some("  ")),
+            (r#""projA""#, Some("projA")),
+            ("null", None),
+            (r#""\/Expr(TARGET.Projects)\/""#, None),
+        ] {
+            let ad = format!(
+                r#"[{{"Name":"slot1@a","AssignedGPUs":"GPU-1","PrioritizedProjects":{printed}}}]"#
+            );
+            assert_eq!(gpu(&ad).prioritized_projects.as_deref(), expected, "{printed}");
+        }
     }
 
     #[test]

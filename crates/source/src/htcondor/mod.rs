@@ -1,10 +1,20 @@
 //! What HTCondor's own commands print: a file a command.
 
 mod condor_history;
+mod condor_q;
 mod condor_status;
+mod execution;
+mod schedds;
 
-pub use condor_history::{CondorHistory, condor_history};
-pub use condor_status::{CondorStatus, condor_status};
+pub use condor_history::{CondorHistory, condor_history, condor_history_of};
+pub use condor_q::{CondorQ, Queued, condor_q};
+pub use condor_status::{CondorStatus, condor_status, condor_status_with_models_of};
+pub use schedds::{Schedds, schedds};
+
+/// Asks the access point with this name, or the one at hand.
+fn name_option(schedd: Option<&str>) -> Vec<String> {
+    schedd.map_or_else(Vec::new, |name| vec!["-name".to_owned(), name.to_owned()])
+}
 
 /// A job without the time of its submission: `ap1.example.org#12.0#1794712355` is
 /// `ap1.example.org#12.0`, by which slots and executions know the same job.

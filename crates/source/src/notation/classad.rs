@@ -181,6 +181,11 @@ impl<'a> Ad<'a> {
         self.text(name).filter(|text| !text.trim().is_empty())
     }
 
+    /// An expression as it is written, where the attribute is more than a literal.
+    pub(crate) fn expression(&self, name: &str) -> Option<String> {
+        expression(self.get(name)?.string()?).map(|text| unescaped(text).into_owned())
+    }
+
     /// Whether an attribute is this word, in any case.
     pub(crate) fn is(&self, name: &str, word: &str) -> bool {
         let text = self.get(name).and_then(Value::text);

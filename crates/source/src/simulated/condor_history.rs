@@ -1,7 +1,8 @@
 //! Prints the simulated pool's executions as `condor_history -epochs -json` does.
 
 use super::arguments::Arguments;
-use super::condor_json::{Ads, OPTIONS, attributes, plain, real, string, truth};
+use super::condor_json::{Ads, OPTIONS, access_point, attributes, plain, real, string, truth};
+use super::condor_machines::Machine;
 use super::condor_pool::{CondorPool, Ending, Execution, Side};
 use super::condor_status::{MEASURED_SECONDS, gpu_list};
 use super::condor_workload::Job;
@@ -24,6 +25,7 @@ pub(super) fn condor_history(
             arguments.failure(format!("Error: cannot evaluate here: {constraint}"))
         })?,
     };
+    let access_point = access_point(&arguments)?;
     let attributes = attributes(&arguments, &ATTRIBUTES);
 
     let end = |&index: &u32| pool.executions[index as usize].end;
@@ -34,6 +36,9 @@ pub(super) fn condor_history(
     for &index in pool.by_end.get(first..last).unwrap_or_default().iter().rev() {
         let execution = &pool.executions[index as usize];
         let job = &pool.jobs[execution.job as usize];
+        if access_point.is_some_and(|number| number != u32::from(job.access_point)) {
+            continue;
+        }
         ads.ad(&attributes, |attribute, out| value(pool, job, execution, attribute, out));
     }
     ads.finish();
@@ -88,13 +93,7 @@ fn value(
         Attribute::EpochWriteDate => plain(out, format_args!("{}", execution.end)),
         Attribute::NumShadowStarts => plain(out, format_args!("{}", execution.number)),
         Attribute::RunInstanceId => plain(out, format_args!("{}", execution.number - 1)),
-        Attribute::RemoteHost => {
-            let (side, id) = match execution.side {
-                Side::Primary => ("slot", 1),
-                Side::Backfill => ("backfill", 2),
-            };
-            string(out, format_args!("{side}{id}_{}@{}", execution.slot, machine.name))
-        }
+        Attribute::RemoteHost => execution.slot_name(machine, out),
         Attribute::AssignedGpus => gpu_list(machine, execution.gpus, out),
         Attribute::RequestCpus | Attribute::CpusProvisioned => {
             plain(out, format_args!("{}", job.cpus))
@@ -153,6 +152,15 @@ pub(super) struct Measured {
 }
 
 impl Execution {
+    /// `"slot1_1@gpu2001.tamarack.example.org"`.
+    pub(super) fn slot_name(&self, machine: &Machine, out: &mut Vec<u8>) -> Option<()> {
+        let (side, id) = match self.side {
+            Side::Primary => ("slot", 1),
+            Side::Backfill => ("backfill", 2),
+        };
+        string(out, format_args!("{side}{id}_{}@{}", self.slot, machine.name))
+    }
+
     /// What was measured; None where it was over too soon, or has not ended.
     pub(super) fn measured(&self, job: &Job) -> Option<Measured> {
         let elapsed = self.end - self.start;

@@ -4,10 +4,29 @@
 use std::io::Write;
 
 use super::arguments::{Arguments, Known, flag, value};
+use super::condor_pool::{ACCESS_POINTS, access_point_name};
 use super::text::Output;
+use crate::machine::Failure;
 
-pub(super) const OPTIONS: [Known; 4] =
-    [flag(&["-json"]), flag(&["-epochs"]), value(&["-constraint"]), value(&["-attributes"])];
+pub(super) const OPTIONS: [Known; 7] = [
+    flag(&["-json"]),
+    flag(&["-epochs"]),
+    flag(&["-schedd"]),
+    flag(&["-allusers"]),
+    value(&["-name"]),
+    value(&["-constraint"]),
+    value(&["-attributes"]),
+];
+
+/// The number of the access point that was asked by name. Without a name all of them answer here,
+/// as if they were one.
+pub(super) fn access_point(arguments: &Arguments) -> Result<Option<u32>, Failure> {
+    let Some(name) = arguments.get("-name") else { return Ok(None) };
+    let known = (0..ACCESS_POINTS).find(|&number| access_point_name(number) == name);
+    known.map(Some).ok_or_else(|| {
+        arguments.failure(format!("Error: Collector has no record of schedd/submitter: {name}"))
+    })
+}
 
 /// The attributes asked for, of those that are known, in the order in which they are printed.
 /// As with the real programs, one that is not known is nowhere defined and so left out.

@@ -17,6 +17,8 @@ pub(super) struct CondorPool {
     /// Their indices in the order of their end, without those that still run.
     pub(super) by_end: Vec<u32>,
     pub(super) alive: Alive,
+    pub(super) waits: Vec<Wait>,
+    pub(super) alive_waits: Alive,
     pub(super) outages: Vec<Outage>,
     pub(super) gpu_intervals: Vec<GpuInterval>,
 }
@@ -35,6 +37,15 @@ pub(super) struct Execution {
     pub(super) start: Moment,
     pub(super) end: Moment,
     pub(super) ending: Ending,
+}
+
+/// A job in the queue, from its submission or an eviction until it runs.
+pub(super) struct Wait {
+    pub(super) job: u32,
+    /// How often it has run before.
+    pub(super) starts: u16,
+    pub(super) since: Moment,
+    pub(super) until: Moment,
 }
 
 /// Through which of its two slots a GPU is held.
@@ -88,11 +99,34 @@ impl Job {
     /// The job's id without the time of its submission.
     pub(super) fn id(&self) -> String {
         let Job { access_point, cluster, process, .. } = self;
-        format!(
-            "ap{}.{CONDOR_POOL}.example.org#{cluster}.{process}",
-            2001 + u32::from(*access_point)
-        )
+        format!("{}#{cluster}.{process}", access_point_name(u32::from(*access_point)))
     }
+}
+
+/// The name of an access point, by its number from 0.
+pub(super) fn access_point_name(number: u32) -> String {
+    format!("ap{}.{CONDOR_POOL}.example.org", 2001 + number)
+}
+
+/// The waits of all jobs, from all executions in the order of their start.
+fn waits(jobs: &[Job], executions: &[Execution]) -> Vec<Wait> {
+    let mut waits = Vec::with_capacity(executions.len());
+    let mut waiting: Vec<Option<(u16, Moment)>> =
+        jobs.iter().map(|job| Some((0, job.submit))).collect();
+    for execution in executions {
+        let place = &mut waiting[execution.job as usize];
+        if let Some((starts, since)) = place.take() {
+            waits.push(Wait { job: execution.job, starts, since, until: execution.start });
+        }
+        let returns = matches!(execution.ending, Ending::Vacated(why) if why != REMOVED);
+        *place = returns.then_some((execution.number, execution.end));
+    }
+    let still = (0_u32..).zip(waiting).filter_map(|(job, place)| {
+        let (starts, since) = place?;
+        Some(Wait { job, starts, since, until: NEVER })
+    });
+    waits.extend(still);
+    waits
 }
 
 /// Matches are made once a minute.
@@ -101,7 +135,7 @@ const CYCLE_SECONDS: Moment = 60;
 const RETIREMENT_SECONDS: Moment = 3600;
 /// The simulation runs for two days before its history begins, so that it does not begin empty.
 const WARM_UP: Moment = 2 * DAY;
-const ACCESS_POINTS: u32 = 2;
+pub(super) const ACCESS_POINTS: u32 = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -174,12 +208,18 @@ impl CondorPool {
                 executions: Vec::new(),
                 by_end: Vec::new(),
                 alive: Alive::new(0, 0, std::iter::empty()),
+                waits: Vec::new(),
+                alive_waits: Alive::new(0, 0, std::iter::empty()),
                 gpu_intervals: Vec::new(),
             },
         };
         simulation.run(begin, span.end);
 
         let mut pool = simulation.pool;
+        pool.waits = waits(&pool.jobs, &pool.executions);
+        pool.waits.retain(|wait| wait.until >= span.start);
+        let lives = pool.waits.iter().map(|wait| (wait.since, wait.until));
+        pool.alive_waits = Alive::new(span.start, span.end, lives);
         pool.executions.retain(|execution| execution.end >= span.start);
         pool.outages.retain(|outage| outage.end >= span.start);
         pool.gpu_intervals.sort_by_key(|interval| (interval.machine, interval.gpu, interval.start));

@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::condor_json::{Ads, OPTIONS, attributes, plain, real, string, truth};
 use super::condor_machines::{LABS, Machine, OutageKind, Owner};
-use super::condor_pool::{CondorPool, Execution, Side};
+use super::condor_pool::{ACCESS_POINTS, CondorPool, Execution, Side, access_point_name};
 use super::condor_workload::Job;
 use super::{CONDOR_POOL, Moment};
 use crate::machine::{Command, Failure};
@@ -15,6 +15,9 @@ pub(super) fn condor_status(
     sink: &mut dyn FnMut(&[u8]),
 ) -> Result<(), Failure> {
     let arguments = Arguments::of(command, &OPTIONS)?;
+    if arguments.has("-schedd") {
+        return schedds(&arguments, sink);
+    }
     if !arguments.has("-json") || arguments.has("-epochs") || !arguments.words.is_empty() {
         return Err(arguments.failure("Error: this simulated pool prints only -json"));
     }
@@ -64,6 +67,21 @@ pub(super) fn condor_status(
                 }
             }
         }
+    }
+    ads.finish();
+    Ok(())
+}
+
+/// The access points, of which only the names are known here.
+fn schedds(arguments: &Arguments, sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
+    if !arguments.has("-json") || arguments.has("-constraint") || !arguments.words.is_empty() {
+        return Err(arguments.failure("Error: this simulated pool prints only -schedd -json"));
+    }
+    let attributes = attributes(arguments, &[("Name", ())]);
+    let mut ads = Ads::new(sink);
+    for number in 0..ACCESS_POINTS {
+        let name = access_point_name(number);
+        ads.ad(&attributes, |(), out| string(out, format_args!("{name}")));
     }
     ads.finish();
     Ok(())

@@ -10,6 +10,7 @@ mod condor_history;
 mod condor_json;
 mod condor_machines;
 mod condor_pool;
+mod condor_q;
 mod condor_status;
 mod condor_truth;
 mod condor_workload;
@@ -19,6 +20,7 @@ mod slurm_cluster;
 mod slurm_nodes;
 mod slurm_sacct;
 mod slurm_scontrol;
+mod slurm_show_job;
 mod slurm_squeue;
 mod slurm_truth;
 mod slurm_usage;
@@ -149,6 +151,7 @@ impl Machine for Simulated {
             (CONDOR_POOL, "condor_history") => {
                 condor_history::condor_history(&self.site.condor, now, command, sink)
             }
+            (CONDOR_POOL, "condor_q") => condor_q::condor_q(&self.site.condor, now, command, sink),
             _ => Err(Failure::Missing { program: command.program.to_owned() }),
         }
     }

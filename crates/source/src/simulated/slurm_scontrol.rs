@@ -1,4 +1,4 @@
-//! Prints the simulated cluster's nodes as `scontrol show node` does.
+//! Prints the simulated cluster's nodes as `scontrol show node` does, and its jobs.
 
 use std::io::Write;
 
@@ -6,6 +6,7 @@ use super::arguments::{Arguments, Known, flag, value};
 use super::slurm_attempt::State;
 use super::slurm_cluster::SlurmCluster;
 use super::slurm_nodes::{Node, Outage, OutageKind};
+use super::slurm_show_job::show_jobs;
 use super::slurm_workload::Pool;
 use super::text::{Output, memory};
 use super::{DAY, Moment, SLURM_CLUSTER};
@@ -24,7 +25,9 @@ pub(super) fn scontrol(
     sink: &mut dyn FnMut(&[u8]),
 ) -> Result<(), Failure> {
     let arguments = Arguments::of(command, &OPTIONS)?;
+    let is_of_jobs = matches!(arguments.words[..], ["show", "job" | "jobs"]);
     let wanted = match arguments.words[..] {
+        _ if is_of_jobs => None,
         ["show", "node" | "nodes"] => None,
         ["show", "node" | "nodes", name] => Some(name),
         ["show", entity, ..] => {
@@ -40,6 +43,10 @@ pub(super) fn scontrol(
     }
     if let Some(name) = arguments.get("--clusters").filter(|name| *name != SLURM_CLUSTER) {
         return Err(arguments.failure(format!("scontrol: error: no cluster '{name}' is known")));
+    }
+    if is_of_jobs {
+        show_jobs(cluster, now, arguments.has("--details"), sink);
+        return Ok(());
     }
     let held = held(cluster, now);
     let mut output = Output::new(sink);
@@ -191,7 +198,7 @@ fn tres(
 }
 
 /// `0-1,3`, or `N/A` for none.
-fn index_ranges(bits: u8) -> String {
+pub(super) fn index_ranges(bits: u8) -> String {
     let mut ranges: Vec<String> = Vec::new();
     let mut index = 0;
     while index < 8 {

@@ -7,6 +7,7 @@ use record::Job;
 use serde_json::Value;
 
 use super::*;
+use crate::htcondor::{self, CondorQ, Queued, Schedds};
 use crate::parsed::{Parser, parse};
 use crate::slurm::{self, Offered, Sacct, Squeue};
 
@@ -305,6 +306,54 @@ fn squeue_and_scontrol_agree_with_the_truth_at_a_moment() {
     assert_eq!(nodes.lines().count(), 20);
 }
 
+/// The nodes and the jobs as the collector asks for them, read together: every GPU of every node is
+/// there once, and each attempt that runs holds as many as the truth says.
+#[test]
+fn the_gpus_of_a_cluster_are_held_by_those_who_hold_them() {
+    let site = site();
+    for now in [START, "2026-11-12T14:10:00Z", END] {
+        let ask = |command: Command| {
+            let arguments: Vec<&str> = command.arguments.iter().map(String::as_str).collect();
+            run(&site, time(now), command.program, &arguments).unwrap()
+        };
+        let nodes = ask(slurm::scontrol_show_node(None));
+        let jobs = ask(slurm::scontrol_show_job(None));
+        let backfill = slurm::Backfill { partitions: vec!["preempt".to_owned()], qos: Vec::new() };
+        let (nodes, jobs) = (nodes.as_bytes(), jobs.as_bytes());
+        let parsed = slurm::gpu_samples(SLURM_CLUSTER, time(now), nodes, jobs, &backfill);
+        assert_eq!(parsed.rejects, []);
+        let installed: usize = site.slurm.nodes.iter().map(|node| usize::from(node.gpus)).sum();
+        assert_eq!(parsed.records.len(), installed);
+
+        let mut held: BTreeMap<(String, bool), i64> = BTreeMap::new();
+        for gpu in &parsed.records {
+            let is_claimed = |state: &Option<String>| state.as_deref() == Some("Claimed");
+            assert_eq!(is_claimed(&gpu.primary_state), gpu.primary_job_id.is_some(), "{gpu:?}");
+            assert_eq!(is_claimed(&gpu.backfill_state), gpu.backfill_job_id.is_some(), "{gpu:?}");
+            assert!(gpu.primary_job_id.is_none() || gpu.backfill_job_id.is_none(), "{gpu:?}");
+            for (job, is_backfill) in [(&gpu.primary_job_id, false), (&gpu.backfill_job_id, true)] {
+                if let Some(job) = job {
+                    *held.entry((job.clone(), is_backfill)).or_default() += 1;
+                }
+            }
+        }
+        let preempt = slurm_workload::Partition::Preempt;
+        let mut expected = BTreeMap::new();
+        for attempt in &site.slurm.attempts {
+            if attempt.state_at(moment(time(now))) == Some(slurm_attempt::State::Running)
+                && attempt.need.gpus > 0
+            {
+                let mut id = Vec::new();
+                slurm_attempt::job_id(&mut id, attempt, attempt, false);
+                let key = (String::from_utf8(id).unwrap(), attempt.partition == preempt);
+                expected.insert(key, i64::from(attempt.gpus()));
+            }
+        }
+        assert_eq!(held, expected, "{now}");
+        assert!(!held.is_empty());
+    }
+}
+
 /// How many tasks an id stands for: `16_[5-20]` are 16.
 fn tasks(job_id: &str) -> usize {
     let Some((_, range)) = job_id.split_once('[') else { return 1 };
@@ -427,6 +476,91 @@ fn the_epochs_of_all_days_are_the_executions_that_ended() {
         })
         .collect();
     assert_eq!(printed, expected);
+}
+
+/// The queue as the collector asks for it, and its parser reads it, against the truth: each
+/// attempt that runs at a moment is there under the key that the history has for it later, and
+/// each job that has run before or will run after is there as one that waits.
+#[test]
+fn condor_q_agrees_with_the_truth_at_a_moment() {
+    let site = site();
+    let attempts = &site.truth().attempts;
+    for now in [START, "2026-11-11T13:00:00Z", END] {
+        let machine =
+            Simulated { site: site.clone(), cluster: CONDOR_POOL.to_owned(), now: time(now) };
+        let ask = |command: &Command| {
+            let mut text = Vec::new();
+            machine.run(command, &mut |piece| text.extend_from_slice(piece)).unwrap();
+            text
+        };
+        let schedds = parse(Schedds::default(), &ask(&htcondor::schedds())).records;
+        assert_eq!(schedds, ["ap2001.tamarack.example.org", "ap2002.tamarack.example.org"]);
+        let mut running = BTreeMap::new();
+        let mut waiting = BTreeMap::new();
+        for schedd in &schedds {
+            let text = ask(&htcondor::condor_q(Some(schedd)));
+            let parser = CondorQ::new(CONDOR_POOL, time(now), SignedDuration::from_mins(10));
+            let parsed = parse(parser, &text);
+            assert_eq!(parsed.rejects, []);
+            for queued in parsed.records {
+                match queued {
+                    Queued::Running(job) => {
+                        assert!(job.job_id.starts_with(schedd.as_str()));
+                        let key = (job.job_id, job.attempt - 1);
+                        assert_eq!(running.insert(key, (job.start_time, job.alloc_gpus)), None);
+                    }
+                    Queued::Waiting(span) => {
+                        assert_eq!(waiting.insert(span.job_id, span.eligible_time), None);
+                    }
+                }
+            }
+        }
+        let of_pool = || attempts.iter().filter(|attempt| attempt.cluster == CONDOR_POOL);
+        let runs = of_pool().filter(|attempt| {
+            attempt.start.is_some_and(|start| start <= time(now))
+                && attempt.end.is_none_or(|end| time(now) < end)
+        });
+        let expected: BTreeMap<_, _> = runs
+            .map(|attempt| {
+                ((attempt.job_id.clone(), attempt.restarts), (attempt.start, Some(attempt.gpus)))
+            })
+            .collect();
+        assert_eq!(running, expected, "{now}");
+        assert!(!running.is_empty());
+        // A job that is to run waits since it was submitted, or since it was evicted.
+        let mut compared = 0;
+        for next in of_pool().filter(|next| next.start.is_some_and(|start| time(now) < start)) {
+            let since = match next.restarts {
+                0 => Some(next.submit),
+                restarts => of_pool()
+                    .find(|one| one.job_id == next.job_id && one.restarts == restarts - 1)
+                    .and_then(|before| before.end),
+            };
+            if since.is_some_and(|since| since <= time(now)) {
+                assert_eq!(waiting.get(&next.job_id), Some(&since), "{now} {}", next.job_id);
+                compared += 1;
+            }
+        }
+        assert!(now == END || compared > 0);
+        assert!(waiting.keys().all(|job| !expected.keys().any(|(running, _)| running == job)));
+    }
+}
+
+#[test]
+fn an_access_point_has_its_own_history() {
+    let constraint = "EpochWriteDate >= 0 && EpochWriteDate < 4000000000";
+    let all = ["-epochs", "-json", "-constraint", constraint];
+    let count = |name: &[&str]| json("condor_history", END, &[name, &all].concat()).len();
+    let each = ["ap2001.tamarack.example.org", "ap2002.tamarack.example.org"]
+        .map(|name| count(&["-name", name]));
+    assert!(each.iter().all(|&executions| executions > 0));
+    assert_eq!(each[0] + each[1], count(&[]));
+    assert_eq!(
+        run(&site(), time(END), "condor_q", &["-name", "ap9", "-allusers", "-json"]),
+        Err("condor_q failed with exit status: 1: \
+             Error: Collector has no record of schedd/submitter: ap9"
+            .to_owned())
+    );
 }
 
 #[test]
@@ -555,6 +689,8 @@ fn the_smallest_site_answers_at_any_time() {
         }
         ask("squeue", &["-t", "PD", "-O", "JobArrayID"]);
         ask("condor_history", &["-epochs", "-json"]);
+        ask("condor_q", &["-allusers", "-json"]);
+        ask("scontrol", &["-d", "-o", "show", "job"]);
         assert_eq!(ask("scontrol", &["-o", "show", "node"]).lines().count(), 5);
         assert!(ask("condor_status", &["-json"]).starts_with("[\n{\n"));
     }

@@ -1,5 +1,6 @@
 //! What SLURM's commands print. A file a command: how it is asked, how its answer is read.
 
+mod gpu_state;
 mod gres_used;
 mod jobstats;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
+pub use gpu_state::{Backfill, gpu_samples, scontrol_show_job};
 pub use gres_used::{GpuModel, gpu_models};
 pub use sacct::{Sacct, sacct};
 pub use sacct_fields::{Lacking, Offered, sacct_fields};

@@ -17,7 +17,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/slurm-
 /// The files called `collected` were printed for the very commands of this module, and lose nothing.
 /// In the others names with a bare `|` cost their rows, and `sacct-allclusters.psv` has 18 jobs of
 /// a second cluster.
-const RECORDINGS: [(&str, Printed, usize, usize); 28] = [
+const RECORDINGS: [(&str, Printed, usize, usize); 30] = [
     ("sacct-all-allocations.psv", Printed::Sacct, 86, 7),
     ("sacct-all-duplicates.psv", Printed::Sacct, 92, 23),
     ("sacct-all-noconvert.psv", Printed::Sacct, 92, 23),
@@ -43,15 +43,21 @@ const RECORDINGS: [(&str, Printed, usize, usize); 28] = [
     ("scontrol-show-node-birch.txt", Printed::ScontrolShowNode, 2, 0),
     ("scontrol-show-node-detail.txt", Printed::ScontrolShowNode, 9, 0),
     ("scontrol-show-node-future.txt", Printed::ScontrolShowNode, 10, 0),
+    ("scontrol-show-node-held.txt", Printed::ScontrolShowNode, 9, 0),
+    ("scontrol-show-node-held-birch.txt", Printed::ScontrolShowNode, 2, 0),
     ("squeue-O.psv", Printed::SqueueWithoutHeadings, 17, 0),
     ("squeue-collected.txt", Printed::Squeue, 12, 0),
     ("squeue-collected-birch.txt", Printed::SqueueOfBirch, 1, 0),
 ];
 
-/// What settings, sreport and the queue of the moment look like is tested beside those who read it.
-const READ_ELSEWHERE: [&str; 5] = [
+/// What settings, sreport, the queue of the moment and the holders of GPUs look like is tested
+/// beside those who read it.
+const READ_ELSEWHERE: [&str; 8] = [
     "sacctmgr-configuration.txt",
     "scontrol-show-config.txt",
+    "scontrol-show-job-detail.txt",
+    "scontrol-show-job-held.txt",
+    "scontrol-show-job-held-birch.txt",
     "squeue-current.psv",
     "sreport-account-user-seconds.psv",
     "sreport-account-user.psv",
