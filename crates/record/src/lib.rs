@@ -27,7 +27,7 @@ use jiff::Timestamp;
 pub use cell::Cell;
 pub use collection::Collection;
 pub use gpu_sample::GpuSample;
-pub use gpu_span::GpuSpan;
+pub use gpu_span::{GpuSpan, Looks, spans_of};
 pub use job::{Job, Usage, is_final_state};
 pub use job_day::{JobDay, NodeDay, sum_up};
 pub use node_span::NodeSpan;
