@@ -4,6 +4,7 @@
 //! moment. What was there stays until what replaces it is whole and on the disk.
 
 mod archive;
+mod compact;
 mod foreign;
 mod lock;
 mod merge;
@@ -29,6 +30,7 @@ use record::{JobDay, NodeDay, Record, TABLES, Table};
 use tracker::Summed;
 
 pub use archive::{Archive, Asked, replay};
+pub use compact::{Compacted, GpuDay, GpuFiles, LateSample, OpenGpuSpans};
 pub use foreign::{ForeignRows, read_foreign};
 pub use observe::Snapshot;
 pub use parquet_file::TimeRange;

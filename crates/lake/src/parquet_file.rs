@@ -1,19 +1,20 @@
 //! Records to the bytes of one Parquet file, and back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, anyhow, bail};
 use arrow::datatypes::{DataType, TimeUnit};
 use bytes::Bytes;
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use jiff::Timestamp;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::statistics::Statistics;
 use parquet::schema::types::ColumnPath;
-use record::{Record, Table};
+use record::{Cell, GpuSpan, Record, Table};
 use serde::{Deserialize, Serialize};
 
 /// The range of a column of moments in one file, in microseconds since the epoch.
@@ -61,6 +62,53 @@ pub(crate) fn decode<R: Record>(cluster: &str, bytes: Bytes) -> Result<Vec<R>> {
     Ok(rows)
 }
 
+/// The rows of a file one by one, of which only some are in memory.
+pub(crate) struct Rows<R> {
+    cluster: String,
+    batches: ParquetRecordBatchReader,
+    rows: std::vec::IntoIter<R>,
+}
+
+impl<R: Record> Rows<R> {
+    pub(crate) fn open(cluster: &str, bytes: Bytes, at_once: usize) -> Result<Rows<R>> {
+        let batches =
+            ParquetRecordBatchReaderBuilder::try_new(bytes)?.with_batch_size(at_once).build()?;
+        Ok(Rows { cluster: cluster.to_owned(), batches, rows: Vec::new().into_iter() })
+    }
+}
+
+impl<R: Record> Iterator for Rows<R> {
+    type Item = Result<R>;
+
+    fn next(&mut self) -> Option<Result<R>> {
+        loop {
+            if let Some(row) = self.rows.next() {
+                return Some(Ok(row));
+            }
+            let read = self.batches.next()?.map_err(anyhow::Error::from);
+            match read.and_then(|batch| {
+                R::from_batch(&self.cluster, &batch).map_err(|error| anyhow!(error))
+            }) {
+                Ok(rows) => self.rows = rows.into_iter(),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+/// The moments of a required column, without reading the others.
+pub(crate) fn moments(bytes: &Bytes, column: &str) -> Result<BTreeSet<Timestamp>> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes.clone())?;
+    let only = ProjectionMask::columns(builder.parquet_schema(), [column]);
+    let mut moments = BTreeSet::new();
+    for batch in builder.with_projection(only).with_batch_size(ROWS_A_BATCH).build()? {
+        let batch = batch?;
+        let read = <Timestamp as Cell>::read(batch.column_by_name(column), batch.num_rows());
+        moments.extend(read.map_err(|error| anyhow!("column {column}: {error}"))?);
+    }
+    Ok(moments)
+}
+
 /// What the footer in these bytes says, which may be the end of a file alone.
 pub(crate) fn read_footer(table: &Table, bytes: &Bytes) -> Result<Footer> {
     let metadata = ParquetMetaDataReader::new().parse_and_finish(bytes)?;
@@ -87,7 +135,10 @@ const ROWS_A_BATCH: usize = 16 * 1024;
 const ROWS_A_GROUP: usize = 64 * 1024;
 
 fn properties(table: &Table) -> WriterProperties {
-    let level = ZstdLevel::try_new(1).expect("1 is a level of zstd");
+    let is_gpu_span = table.name == GpuSpan::TABLE.name;
+    // Spans of GPUs are written once, when their day is over, and kept for years.
+    let level = if is_gpu_span { 19 } else { 1 };
+    let level = ZstdLevel::try_new(level).expect("1 and 19 are levels of zstd");
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(level))
         .set_created_by(format!("plimsoll {}", env!("CARGO_PKG_VERSION")))
@@ -104,11 +155,19 @@ fn properties(table: &Table) -> WriterProperties {
         let is_moment =
             matches!((column.data_type)(), DataType::Timestamp(TimeUnit::Microsecond, _));
         // Moments hardly repeat, but those of neighbours are near one another; only when things
-        // were observed is the same for many.
-        if is_moment && column.name != table.observed {
+        // were observed is the same for many, and so are the looks at which GPUs changed.
+        if is_moment && column.name != table.observed && !is_gpu_span {
             properties = properties
                 .set_column_dictionary_enabled(ColumnPath::from(column.name), false)
                 .set_column_encoding(ColumnPath::from(column.name), Encoding::DELTA_BINARY_PACKED);
+        }
+    }
+    if is_gpu_span {
+        // Ids hardly repeat but begin alike.
+        for name in ["gpu_id", "primary_job_id", "backfill_job_id"] {
+            properties = properties
+                .set_column_dictionary_enabled(ColumnPath::from(name), false)
+                .set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BYTE_ARRAY);
         }
     }
     properties.build()

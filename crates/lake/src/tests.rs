@@ -7,11 +7,12 @@ use proptest::prelude::*;
 use record::{Collection, GpuSample, Job, JobDay, NodeSpan, Record, TABLES, Usage};
 use tempfile::TempDir;
 
+use crate::compact::tests::asked;
 use crate::merge::merge;
 use crate::observe::Snapshot;
 use crate::*;
 
-fn time(text: &str) -> Timestamp {
+pub(crate) fn time(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
@@ -92,14 +93,14 @@ fn collection(start: &str, window_start: &str, window_end: &str) -> Collection {
     }
 }
 
-fn lake() -> (TempDir, Lake) {
+pub(crate) fn lake() -> (TempDir, Lake) {
     let folder = tempfile::tempdir().unwrap();
     let lake = Lake::create(&folder.path().join("data")).unwrap();
     (folder, lake)
 }
 
 /// Every row of a table, by cluster, date and place in the file.
-async fn rows<R: Record>(lake: &Lake) -> Vec<R> {
+pub(crate) async fn rows<R: Record>(lake: &Lake) -> Vec<R> {
     let mut rows = Vec::new();
     for file in lake.files(&R::TABLE, &Trackers::new()).await.unwrap() {
         rows.extend(lake.read::<R>(&file.cluster, &file.meta.location).await.unwrap());
@@ -108,7 +109,7 @@ async fn rows<R: Record>(lake: &Lake) -> Vec<R> {
 }
 
 /// Every file that a reader could find, with its bytes.
-fn disk(root: &Path) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn disk(root: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![root.join("processed"), root.join("raw")];
     while let Some(folder) = folders.pop() {
@@ -327,36 +328,39 @@ async fn a_file_of_a_newer_version_is_read_but_not_rewritten() {
     assert!(error.contains("a column \"carbon\" that this version does not know"), "{error}");
 }
 
+/// What a look at a GPU of `gpu01` sees.
+pub(crate) fn gpu_sample(gpu_id: &str, time: Timestamp, state: &str) -> GpuSample {
+    GpuSample {
+        cluster: "maple".into(),
+        machine: "gpu01".into(),
+        gpu_id: gpu_id.into(),
+        time,
+        device_name: None,
+        device_memory_mb: None,
+        capability: None,
+        primary_slot: None,
+        primary_state: Some(state.into()),
+        primary_user: None,
+        primary_job_id: None,
+        prevent_reason: None,
+        prioritized_projects: None,
+        interactive: None,
+        backfill_slot: None,
+        backfill_state: None,
+        backfill_user: None,
+        backfill_job_id: None,
+        use_ratio: None,
+    }
+}
+
 #[tokio::test]
 async fn samples_of_a_day_lie_in_a_file_an_hour_however_many_cycles_there_were() {
     let (_folder, lake) = lake();
     let mut writer = lake.writer("maple").await.unwrap();
     for cycle in 0..36 {
         let moment = time("2026-01-01T00:00:00Z") + SignedDuration::from_mins(5 * cycle);
-        let change = writer
-            .upsert(&[GpuSample {
-                cluster: "maple".into(),
-                machine: "gpu01".into(),
-                gpu_id: "GPU-1".into(),
-                time: moment,
-                device_name: None,
-                device_memory_mb: None,
-                capability: None,
-                primary_slot: None,
-                primary_state: Some("Unclaimed".into()),
-                primary_user: None,
-                primary_job_id: None,
-                prevent_reason: None,
-                prioritized_projects: None,
-                interactive: None,
-                backfill_slot: None,
-                backfill_state: None,
-                backfill_user: None,
-                backfill_job_id: None,
-                use_ratio: None,
-            }])
-            .await
-            .unwrap();
+        let sample = gpu_sample("GPU-1", moment, "Unclaimed");
+        let change = writer.upsert(&[sample]).await.unwrap();
         assert_eq!(change, Change { added: 1, changed: 0 });
     }
     assert_eq!(disk(lake.root()).len(), 3);
@@ -513,7 +517,7 @@ proptest! {
 }
 
 /// The work that the crash test interrupts: two commits to one day, one to another, spans,
-/// raw output, a collection, the tracker.
+/// raw output, a collection, samples of two days and their compaction, the tracker.
 async fn work(lake: Lake) {
     let mut writer = lake.writer("maple").await.unwrap();
     let mut archive = Archive::begin(&Asked {
@@ -560,6 +564,11 @@ async fn work(lake: Lake) {
         )])
         .await
         .unwrap();
+    for moment in ["2026-01-01T22:00:00Z", "2026-01-01T23:55:00Z", "2026-01-02T00:05:00Z"] {
+        writer.upsert(&[gpu_sample("GPU-1", time(moment), "Unclaimed")]).await.unwrap();
+    }
+    let hold = SignedDuration::from_mins(10);
+    writer.compact_gpu_days(time("2026-01-03T00:00:00Z"), hold).await.unwrap();
     writer.finish().unwrap();
 }
 
@@ -588,6 +597,7 @@ fn killed_before_any_step_the_lake_is_whole_and_the_next_run_ends_the_same() {
     let expected_tracker = runtime.block_on(undisturbed.tracker("maple")).unwrap();
 
     let mut deaths = 0;
+    let mut samples_before = 0;
     loop {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("data");
@@ -608,6 +618,12 @@ fn killed_before_any_step_the_lake_is_whole_and_the_next_run_ends_the_same() {
                     assert!(footer.rows > 0, "{} after {deaths} steps", file.meta.location);
                 }
             }
+            // The later it died the more is seen: nothing is lost between samples and spans, and
+            // nothing is seen twice.
+            let spans = asked(&lake, SignedDuration::from_mins(10)).await;
+            let samples: i64 = spans.iter().map(|span| span.samples).sum();
+            assert!((samples_before..=3).contains(&samples), "{samples} after {deaths} steps");
+            samples_before = samples;
             work(lake.clone()).await;
         });
         assert_eq!(disk(&root), expected, "died before step {deaths}");
@@ -621,7 +637,9 @@ fn killed_before_any_step_the_lake_is_whole_and_the_next_run_ends_the_same() {
         }
         deaths += 1;
     }
-    // Raw 1, jobs 6 and their sums 12, spans 2, collection 1, open jobs 1 and tracker 1 are 24 files
-    // of seven steps each.
-    assert_eq!(deaths, 168);
+    assert_eq!(samples_before, 3);
+    // Raw 1, jobs 6 and their sums 12, spans 2, collection 1, hours of samples 3, days of GPU spans
+    // 2, open jobs 1 and tracker 1 are 29 files of seven steps each; 3 files are removed from 2
+    // folders.
+    assert_eq!(deaths, 29 * 7 + 5);
 }

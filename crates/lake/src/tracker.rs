@@ -296,7 +296,11 @@ pub(crate) fn said(job: &Job) -> u64 {
 }
 
 /// The files of one cluster's part of a table.
-async fn files_of(lake: &Lake, table: &record::Table, cluster: &str) -> Result<Vec<LakeFile>> {
+pub(crate) async fn files_of(
+    lake: &Lake,
+    table: &record::Table,
+    cluster: &str,
+) -> Result<Vec<LakeFile>> {
     use futures::TryStreamExt;
     let folder = path::table_folder(table.name).join(format!("cluster={cluster}"));
     let listed: Vec<ObjectMeta> = lake

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use object_store::path::Path;
-use record::{Collection, Job, JobDay, NodeDay, Record, Span};
+use record::{Collection, GpuSample, GpuSpan, Job, JobDay, NodeDay, Record, Span};
 
 use crate::lock::Lock;
 use crate::merge::{Merged, merge, sort};
@@ -18,9 +18,9 @@ use crate::{Lake, OpenJob, Tracker, parquet_file, path, tracker};
 
 /// The only one that may change a cluster's files.
 pub struct Writer {
-    lake: Lake,
-    cluster: String,
-    tracker: Tracker,
+    pub(crate) lake: Lake,
+    pub(crate) cluster: String,
+    pub(crate) tracker: Tracker,
     _lock: Lock,
 }
 
@@ -55,6 +55,7 @@ impl Writer {
             };
             writer.sum_up(&jobs.iter().collect::<Vec<_>>()).await?;
         }
+        writer.remove_compacted_samples().await?;
         Ok(writer)
     }
 
@@ -64,6 +65,9 @@ impl Writer {
 
     /// Adds rows, or puts them in the place of what was known of the same key. Each file is
     /// read, merged and replaced; one that would say the same is left alone.
+    ///
+    /// Samples of a compacted day that say what its spans say change nothing; others are an error,
+    /// [`LateSample`](crate::LateSample).
     pub async fn upsert<'a, R: Record>(
         &mut self,
         rows: impl IntoIterator<Item = &'a R>,
@@ -89,11 +93,15 @@ impl Writer {
         };
         let files = self.by_file(rows.into_iter().filter(is_news));
         for (path, came) in files {
+            if let Some(samples) = self.late_samples(&came)? {
+                self.check_late(&samples).await?;
+                continue;
+            }
             let stored = self.stored(&path).await?;
             let Merged { rows, added, changed } = merge::<R>(&stored, &came);
             if added + changed > 0 {
                 self.replace(&path, &rows).await?;
-                if let Some(jobs) = as_jobs(&rows) {
+                if let Some(jobs) = all_as::<Job, R>(&rows) {
                     self.sum_up(&jobs).await?;
                 }
             }
@@ -116,7 +124,8 @@ impl Writer {
     }
 
     /// Puts rows that were derived anew in the place of a file's. Rows of which there is nothing
-    /// new stay if `keep_others`; so do all rows of a file that already says this.
+    /// new stay if `keep_others`; so do all rows of a file that already says this. Samples of a
+    /// compacted day are treated as by [`upsert`](Writer::upsert): its spans are what to restore.
     pub async fn restore<R: Record>(
         &mut self,
         day: Date,
@@ -126,6 +135,10 @@ impl Writer {
         let mut change = Change::default();
         let of_day = |row: &&R| path::date(row.moment()) == day;
         for (path, mut rows) in self.by_file(derived.iter().filter(of_day)) {
+            if let Some(samples) = self.late_samples(&rows)? {
+                self.check_late(&samples).await?;
+                continue;
+            }
             let stored: Vec<R> = match self.stored(&path).await {
                 Ok(stored) => stored,
                 Err(error) => {
@@ -146,9 +159,13 @@ impl Writer {
             change.added += count.saturating_sub(before);
             change.changed += stored.iter().zip(&rows).filter(|(one, other)| one != *other).count();
             self.replace(&path, &rows).await?;
-            if let Some(jobs) = as_jobs(&rows) {
+            if let Some(jobs) = all_as::<Job, R>(&rows) {
                 self.sum_up(&jobs).await?;
             }
+        }
+        if R::TABLE.name == GpuSpan::TABLE.name {
+            // A day that now has spans needs its samples no more.
+            self.remove_compacted_samples().await?;
         }
         Ok(change)
     }
@@ -237,7 +254,14 @@ impl Writer {
         self.publish(&path::tracker(&self.cluster), &self.tracker.to_bytes())
     }
 
-    fn file<R: Record>(&self, moment: Timestamp) -> Path {
+    /// The rows of a file, if they are samples and came after their day was compacted.
+    fn late_samples<'a, R: Record>(&self, rows: &[&'a R]) -> Result<Option<Vec<&'a GpuSample>>> {
+        let Some(samples) = all_as::<GpuSample, R>(rows) else { return Ok(None) };
+        let Some(first) = samples.first() else { return Ok(None) };
+        Ok(self.is_compacted(path::date(first.time))?.then_some(samples))
+    }
+
+    pub(crate) fn file<R: Record>(&self, moment: Timestamp) -> Path {
         path::file(&R::TABLE, &self.cluster, moment)
     }
 
@@ -259,7 +283,7 @@ impl Writer {
     }
 
     /// The rows of a file that is about to be rewritten; none if there is no such file.
-    async fn stored<R: Record>(&self, path: &Path) -> Result<Vec<R>> {
+    pub(crate) async fn stored<R: Record>(&self, path: &Path) -> Result<Vec<R>> {
         let Some(bytes) = self.lake.bytes(path).await? else {
             return Ok(Vec::new());
         };
@@ -271,7 +295,7 @@ impl Writer {
         })
     }
 
-    async fn replace<R: Record>(&mut self, path: &Path, rows: &[&R]) -> Result<()> {
+    pub(crate) async fn replace<R: Record>(&mut self, path: &Path, rows: &[&R]) -> Result<()> {
         let (bytes, footer) = parquet_file::encode(rows)
             .with_context(|| format!("cannot write {}", self.lake.shown(path)))?;
         self.publish(path, &bytes)?;
@@ -319,7 +343,7 @@ impl Writer {
     }
 }
 
-/// The rows, if they are jobs.
-fn as_jobs<'a, R: Record>(rows: &[&'a R]) -> Option<Vec<&'a Job>> {
+/// The rows, if they are of that table.
+fn all_as<'a, W: Record, R: Record>(rows: &[&'a R]) -> Option<Vec<&'a W>> {
     rows.iter().map(|row| (*row as &dyn Any).downcast_ref()).collect()
 }

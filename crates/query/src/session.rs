@@ -47,7 +47,11 @@ impl Session {
     ) -> Result<Session> {
         let trackers = Arc::new(lake.trackers().await?);
         check_clusters(lake, &trackers, question)?;
-        let config = SessionConfig::new().with_information_schema(true);
+        // Our files have neither, and looking for them costs each file.
+        let config = SessionConfig::new()
+            .with_information_schema(true)
+            .set_bool("datafusion.execution.parquet.enable_page_index", false)
+            .set_bool("datafusion.execution.parquet.bloom_filter_on_read", false);
         let context = SessionContext::new_with_config(config);
         context.register_object_store(&STORE_URL, lake.store());
         let seen = Arc::new(Mutex::new(Seen::default()));

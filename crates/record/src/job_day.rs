@@ -154,6 +154,18 @@ struct Kind<'a> {
     state: &'a str,
 }
 
+/// A number in millionths, rounded. Whole numbers add up to the same sum in any order.
+pub fn millionths(number: f64) -> i128 {
+    let scaled = number * 1e6;
+    let away_from_zero = scaled + 0.5_f64.copysign(scaled);
+    // The narrow conversion is one instruction, the wide one a function.
+    if away_from_zero.abs() < i64::MAX as f64 {
+        i128::from(away_from_zero as i64)
+    } else {
+        away_from_zero as i128
+    }
+}
+
 /// A sum to the millionth, the same in whatever order it is made; unknown until something
 /// known is added.
 #[derive(Default)]
@@ -162,7 +174,7 @@ struct Sum(Option<i128>);
 impl Sum {
     fn add(&mut self, number: Option<f64>) {
         if let Some(number) = number {
-            *self.0.get_or_insert(0) += (number * 1e6).round() as i128;
+            *self.0.get_or_insert(0) += millionths(number);
         }
     }
 

@@ -118,3 +118,18 @@ fn a_state_that_nobody_knows_is_not_final() {
     assert!(!is_final_state("RUNNING"));
     assert!(!is_final_state("TELEPORTING"));
 }
+
+/// A column that a sample gets and a span does not would be lost when its day is over.
+#[test]
+fn a_gpu_span_has_every_column_of_a_sample() {
+    let names = |table: &Table, without: &[&str]| -> Vec<&str> {
+        let names = table.columns.iter().map(|column| column.name);
+        names.filter(|name| !without.contains(name)).collect()
+    };
+    let span_only =
+        ["start_time", "end_time", "samples", "mean_use_ratio", "carry_until", "carry_use_ratio"];
+    assert_eq!(
+        names(&GpuSpan::TABLE, &span_only),
+        names(&GpuSample::TABLE, &["time", "use_ratio"])
+    );
+}

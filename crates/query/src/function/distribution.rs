@@ -15,6 +15,7 @@ use datafusion::arrow::datatypes::{
 use datafusion::common::utils::SingleRowListArrayBuilder;
 use datafusion::common::{HashMap, Result, ScalarValue};
 use datafusion::logical_expr::{Accumulator, AggregateUDF, Volatility, create_udaf};
+use record::millionths;
 
 pub(super) fn function() -> AggregateUDF {
     let list = DataType::new_list(DataType::Int64, true);
@@ -70,7 +71,7 @@ impl Accumulator for Distribution {
         let weights = values[1].as_primitive::<Float64Type>();
         for (number, weight) in numbers.iter().zip(weights) {
             let Some(number) = number.filter(|number| number.is_finite()) else { continue };
-            self.counts.add((number * 100.0).round() as i64, 1);
+            self.counts.add((number * 100.0 + 0.5_f64.copysign(number)) as i64, 1);
             self.sum += millionths(number);
             self.reach(Some(number), Some(number));
             if let Some(weight) = weight {
@@ -157,10 +158,6 @@ impl Distribution {
 
 const HUNDREDTHS_IN_ONE: f64 = 100.0;
 const MILLIONTHS_IN_ONE: f64 = 1e6;
-
-fn millionths(number: f64) -> i128 {
-    (number * MILLIONTHS_IN_ONE).round() as i128
-}
 
 /// The smallest of the values that `share` hundredths of all `known` do not exceed.
 fn nearest_rank(counted: &[(i64, i64)], known: i64, share: i64) -> Option<i64> {

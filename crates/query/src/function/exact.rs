@@ -9,6 +9,7 @@ use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type};
 use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Volatility, create_udf};
+use record::millionths;
 
 const PRECISION: u8 = 38;
 const SCALE: i8 = 6;
@@ -28,7 +29,7 @@ fn exact(arguments: &[ColumnarValue]) -> Result<ColumnarValue> {
     let [numbers] = &arrays[..] else { unreachable!("the signature has one argument") };
     let decimals = numbers
         .as_primitive::<Float64Type>()
-        .unary::<_, Decimal128Type>(|number| (number * 1e6).round() as i128)
+        .unary::<_, Decimal128Type>(millionths)
         .with_precision_and_scale(PRECISION, SCALE)?;
     Ok(ColumnarValue::Array(Arc::new(decimals)))
 }
