@@ -41,6 +41,8 @@ pub(crate) struct Summary {
     pub(crate) records: u64,
     pub(crate) change: Change,
     pub(crate) rejects: u64,
+    /// Questions that were answered.
+    pub(crate) answers: u64,
     pub(crate) failures: Vec<String>,
 }
 
@@ -49,6 +51,7 @@ impl Summary {
         self.records += other.records;
         self.change += other.change;
         self.rejects += other.rejects;
+        self.answers += other.answers;
         self.failures.extend(other.failures.iter().cloned());
     }
 
@@ -421,8 +424,11 @@ impl Collector {
 
     /// What is noted of an answer before it is read. One that failed is told at the end, too.
     fn collection(&mut self, answer: &Answer) -> Collection {
-        if let Some(failure) = &answer.asked.failure {
-            self.summary.failures.push(format!("{}: {failure}", self.cluster.name));
+        match &answer.asked.failure {
+            Some(failure) => {
+                self.summary.failures.push(format!("{}: {failure}", self.cluster.name));
+            }
+            None => self.summary.answers += 1,
         }
         Collection {
             cluster: self.cluster.name.clone(),

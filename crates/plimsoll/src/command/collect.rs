@@ -41,6 +41,9 @@ pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome>
         }
     }
     let Some(last) = errors.pop() else {
+        if summary.answers == 0 {
+            bail!("no scheduler answered; `plimsoll test` says what to do");
+        }
         return Ok(if summary.is_clean() { Outcome::Done } else { Outcome::Findings });
     };
     for error in errors {

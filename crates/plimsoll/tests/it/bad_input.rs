@@ -169,7 +169,10 @@ fn a_scheduler_that_does_not_answer_is_reported_and_remembered() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("plimsoll.toml"), CONFIG).unwrap();
     let said = plimsoll(folder.path(), &["collect", "--days", "0"]);
-    assert_eq!(said.status, 1);
+    assert_eq!(said.status, 2);
+    assert!(
+        said.stderr.ends_with("error: no scheduler answered; `plimsoll test` says what to do\n")
+    );
     let failure = "failed: maple: sacct is not installed here; is its folder in PATH?";
     assert!(said.stderr.contains(failure), "{}", said.stderr);
     let status = plimsoll(folder.path(), &["report", "collections", "--format", "csv"]);
