@@ -320,7 +320,8 @@ impl Comparison<'_> {
     }
 
     fn notes(&self, cluster: &str, theirs: &[Utilization]) -> Vec<String> {
-        let hours = |seconds: f64| format!("{:.1}", seconds / 3600.0);
+        // The sum of nothing is a negative zero.
+        let hours = |seconds: f64| format!("{:.1}", seconds / 3600.0 + 0.0);
         let ours: f64 = self.ours.values().filter_map(|ours| ours.cpu_seconds).sum();
         let of_users: f64 = self.theirs.values().filter_map(|theirs| theirs.cpu_seconds).sum();
         let mut notes = vec![format!(
