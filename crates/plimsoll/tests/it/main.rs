@@ -12,6 +12,7 @@ mod import;
 mod live;
 mod program;
 mod reconcile;
+mod reprocess;
 mod serve;
 mod street;
 mod stub;
