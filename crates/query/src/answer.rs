@@ -55,7 +55,7 @@ fn unit(data_type: &DataType) -> Unit {
     }
 }
 
-fn rows(batches: &[RecordBatch]) -> Result<Vec<Vec<Value>>> {
+pub(crate) fn rows(batches: &[RecordBatch]) -> Result<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
     for batch in batches {
         let columns: Vec<Vec<Value>> = batch.columns().iter().map(values).collect::<Result<_>>()?;

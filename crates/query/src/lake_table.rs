@@ -68,23 +68,54 @@ impl LakeTable {
 
     /// The files that may hold rows that pass the filters, by their dates and by what their
     /// trackers know.
-    async fn files(&self, state: &dyn Session, filters: &[Expr]) -> Result<Vec<LakeFile>> {
-        let mut files = self
-            .listing
-            .files(self.table)
-            .await
-            .map_err(|error| DataFusionError::External(error.into()))?;
-        files.retain(|file| (self.chosen)(file));
-        let Some(filter) = conjunction(filters.iter().cloned()) else {
-            return Ok(files);
-        };
-        let schema = self.schema();
-        let filter = state.create_physical_expr(filter, &DFSchema::try_from(schema.clone())?)?;
-        let predicate =
-            PruningPredicateBuilder::new().with_file_schema(schema).try_build(filter)?;
-        let mut keep = predicate.prune(&FileStatistics { files: &files })?.into_iter();
+    pub(crate) fn pruned(
+        &self,
+        state: &dyn Session,
+        mut files: Vec<LakeFile>,
+        filters: &[Expr],
+    ) -> Result<Vec<LakeFile>> {
+        let keep = keep(state, &self.schema(), filters, &FileStatistics { files: &files })?;
+        let mut keep = keep.into_iter();
         files.retain(|_| keep.next().unwrap_or(true));
         Ok(files)
+    }
+
+    /// What reads some of the table's files.
+    pub(crate) async fn scan_files(
+        &self,
+        state: &dyn Session,
+        files: Vec<LakeFile>,
+        projection: Option<&Vec<usize>>,
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let files = self.readable(state, files).await;
+        if files.is_empty() {
+            let schema = match projection {
+                Some(projection) => Arc::new(self.schema().project(projection)?),
+                None => self.schema(),
+            };
+            return Ok(Arc::new(EmptyExec::new(schema)));
+        }
+        let files = files.into_iter().map(|file| {
+            let values = vec![
+                ScalarValue::Utf8View(Some(file.cluster)),
+                ScalarValue::Date32(Some(days_since_epoch(file.date))),
+            ];
+            PartitionedFile::new_from_meta(file.meta).with_partition_values(values)
+        });
+        let groups = FileGroup::new(files.collect())
+            .split_files(state.config_options().execution.target_partitions);
+        let format = ParquetFormat::new().with_options(state.default_table_options().parquet);
+        let config = FileScanConfigBuilder::new(
+            ObjectStoreUrl::parse(STORE_URL.as_str())?,
+            format.file_source(self.schema.clone()),
+        )
+        .with_file_groups(groups)
+        .with_statistics(Statistics::new_unknown(&self.schema()))
+        .with_projection_indices(projection.cloned())?
+        .with_limit(limit)
+        .build();
+        format.create_physical_plan(state, config).await
     }
 
     /// Opens each file's footer; one that cannot be read is set aside and named, not fatal.
@@ -146,35 +177,14 @@ impl TableProvider for LakeTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let files = self.files(state, filters).await?;
-        let files = self.readable(state, files).await;
-        if files.is_empty() {
-            let schema = match projection {
-                Some(projection) => Arc::new(self.schema().project(projection)?),
-                None => self.schema(),
-            };
-            return Ok(Arc::new(EmptyExec::new(schema)));
-        }
-        let files = files.into_iter().map(|file| {
-            let values = vec![
-                ScalarValue::Utf8View(Some(file.cluster)),
-                ScalarValue::Date32(Some(days_since_epoch(file.date))),
-            ];
-            PartitionedFile::new_from_meta(file.meta).with_partition_values(values)
-        });
-        let groups = FileGroup::new(files.collect())
-            .split_files(state.config_options().execution.target_partitions);
-        let format = ParquetFormat::new().with_options(state.default_table_options().parquet);
-        let config = FileScanConfigBuilder::new(
-            ObjectStoreUrl::parse(STORE_URL.as_str())?,
-            format.file_source(self.schema.clone()),
-        )
-        .with_file_groups(groups)
-        .with_statistics(Statistics::new_unknown(&self.schema()))
-        .with_projection_indices(projection.cloned())?
-        .with_limit(limit)
-        .build();
-        format.create_physical_plan(state, config).await
+        let mut files = self
+            .listing
+            .files(self.table)
+            .await
+            .map_err(|error| DataFusionError::External(error.into()))?;
+        files.retain(|file| (self.chosen)(file));
+        let files = self.pruned(state, files, filters)?;
+        self.scan_files(state, files, projection, limit).await
     }
 }
 
@@ -182,6 +192,22 @@ impl fmt::Debug for LakeTable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "LakeTable({})", self.table.name)
     }
+}
+
+/// Which of some containers may hold rows that pass the filters.
+pub(crate) fn keep(
+    state: &dyn Session,
+    schema: &SchemaRef,
+    filters: &[Expr],
+    containers: &dyn PruningStatistics,
+) -> Result<Vec<bool>> {
+    let Some(filter) = conjunction(filters.iter().cloned()) else {
+        return Ok(vec![true; containers.num_containers()]);
+    };
+    let filter = state.create_physical_expr(filter, &DFSchema::try_from(schema.clone())?)?;
+    let predicate =
+        PruningPredicateBuilder::new().with_file_schema(schema.clone()).try_build(filter)?;
+    predicate.prune(containers)
 }
 
 /// What is known of each file without opening it, in DataFusion's terms.

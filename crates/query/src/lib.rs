@@ -7,7 +7,10 @@ mod analysis;
 mod answer;
 mod coverage;
 mod function;
+mod gpu_span_table;
+mod judgement;
 mod lake_table;
+mod left_out;
 mod listing;
 mod nearest;
 mod pieces;
@@ -16,6 +19,7 @@ mod status;
 mod term;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
@@ -25,6 +29,7 @@ use record::TABLES;
 use report::{Coverage, Period, Report, Table};
 
 pub use analysis::{ANALYSES, Analysis};
+pub use judgement::{Device, Judgement, Pattern, SLOT_CLASSES, Tier};
 pub use nearest::nearest;
 pub use session::Session;
 pub use status::status;
@@ -40,12 +45,24 @@ pub struct Question {
     pub top: Option<usize>,
     /// Users by the name of their group.
     pub groups: BTreeMap<String, Vec<String>>,
+    /// What the site says of its GPUs.
+    pub judgement: Arc<Judgement>,
+    /// When it is asked: of what is later nothing is known, though the last look would hold on.
+    pub now: Timestamp,
 }
 
 impl Question {
-    /// About all clusters, without groups, and all of the answer.
+    /// About all clusters, without groups and judgements, and all of the answer, asked when the
+    /// period is over.
     pub fn about(period: Period) -> Question {
-        Question { period, clusters: Vec::new(), top: None, groups: BTreeMap::new() }
+        Question {
+            now: period.end,
+            period,
+            clusters: Vec::new(),
+            top: None,
+            groups: BTreeMap::new(),
+            judgement: Arc::default(),
+        }
     }
 }
 
@@ -73,8 +90,12 @@ pub async fn run_all(
     analyses: &[&Analysis],
     question: &Question,
 ) -> Result<Vec<Report>> {
-    let (tables, coverage, _) = ask(lake, question, Statement::Ours(analyses)).await?;
-    let reports = analyses.iter().zip(tables).map(|(analysis, table)| {
+    let (answer, coverage) = ask(lake, question, Statement::Ours(analyses)).await?;
+    let reports = analyses.iter().zip(answer.tables).map(|(analysis, table)| {
+        let mut notes: Vec<String> = analysis.notes.iter().map(|&note| note.to_owned()).collect();
+        if left_out::concerns(analysis.sql) {
+            notes.extend(answer.left_out.iter().cloned());
+        }
         let mut report = Report {
             name: analysis.name.to_owned(),
             title: analysis.question.to_owned(),
@@ -82,7 +103,7 @@ pub async fn run_all(
             coverage: coverage.clone(),
             table,
             charts: Vec::new(),
-            notes: analysis.notes.iter().map(|note| (*note).to_owned()).collect(),
+            notes,
         };
         if let Some(top) = question.top {
             report.keep_first(top);
@@ -94,11 +115,10 @@ pub async fn run_all(
 
 /// Answers a user's own SQL, which may read and not write, with at most `limit` rows.
 pub async fn sql(lake: &Lake, sql: &str, limit: usize, question: &Question) -> Result<Report> {
-    let (mut tables, coverage, is_cut) =
-        ask(lake, question, Statement::Users { sql, limit }).await?;
-    let table = tables.pop().expect("one statement has one answer");
-    let mut notes = Vec::new();
-    if is_cut {
+    let (mut answer, coverage) = ask(lake, question, Statement::Users { sql, limit }).await?;
+    let table = answer.tables.pop().expect("one statement has one answer");
+    let mut notes = answer.left_out;
+    if answer.is_cut {
         notes.push(format!("There are more rows than the {limit} shown; --limit shows more."));
     }
     Ok(Report {
@@ -134,12 +154,38 @@ impl Statement<'_> {
     /// Whether the statement may use a term. A user may ask which terms there are.
     fn mentions(self, term: &Term) -> bool {
         match self {
-            Statement::Ours(analyses) => {
-                analyses.iter().any(|analysis| mentions(analysis.sql, term.name))
+            Statement::Ours(_) => {
+                self.mention(term.name) || (left_out::is_said_by(term) && self.leaves_out())
             }
             Statement::Users { .. } => true,
         }
     }
+
+    /// Whether it rests on terms that leave something out.
+    fn leaves_out(self) -> bool {
+        self.texts().iter().any(|sql| left_out::concerns(sql))
+    }
+
+    fn mention(self, word: &str) -> bool {
+        self.texts().iter().any(|sql| mentions(sql, word))
+    }
+
+    fn texts(&self) -> Vec<&str> {
+        match self {
+            Statement::Ours(analyses) => analyses.iter().map(|analysis| analysis.sql).collect(),
+            Statement::Users { sql, .. } => vec![sql],
+        }
+    }
+}
+
+/// What a session answered.
+#[derive(Default)]
+struct Answer {
+    tables: Vec<Table>,
+    /// What the site wants left out of GPUs, and why; for statements that leave it out.
+    left_out: Vec<String>,
+    /// Whether there are more rows.
+    is_cut: bool,
 }
 
 /// Whether a statement has a word.
@@ -148,12 +194,12 @@ fn mentions(sql: &str, word: &str) -> bool {
 }
 
 /// Asks, and asks again if a file was replaced in between: readers are never blocked, so a
-/// collector may do that at any moment. Gives also whether rows were cut off.
+/// collector may do that at any moment.
 async fn ask(
     lake: &Lake,
     question: &Question,
     statement: Statement<'_>,
-) -> Result<(Vec<Table>, Coverage, bool)> {
+) -> Result<(Answer, Coverage)> {
     const TRIES: usize = 5;
     let mut tries = 1;
     loop {
@@ -164,27 +210,30 @@ async fn ask(
             continue;
         }
         tracing::debug!(files = session.files_opened(), "opened {} files", session.files_opened());
-        let (tables, is_cut) = answer?;
-        return Ok((tables, session.coverage()?, is_cut));
+        return Ok((answer?, session.coverage()?));
     }
 }
 
-async fn answer(session: &Session, statement: Statement<'_>) -> Result<(Vec<Table>, bool)> {
+async fn answer(session: &Session, statement: Statement<'_>) -> Result<Answer> {
+    let mut answer = Answer::default();
     match statement {
         Statement::Ours(analyses) => {
-            let mut tables = Vec::with_capacity(analyses.len());
             for analysis in analyses {
                 let batches = session
                     .collect(analysis.sql)
                     .await
                     .with_context(|| format!("cannot answer {}", analysis.name))?;
-                tables.push(answer::table(&batches, analysis.columns)?);
+                answer.tables.push(answer::table(&batches, analysis.columns)?);
             }
-            Ok((tables, false))
         }
         Statement::Users { sql, limit } => {
             let (schema, batches, is_cut) = session.collect_read_only(sql, limit).await?;
-            Ok((vec![answer::plain_table(&schema, &batches)?], is_cut))
+            answer.tables.push(answer::plain_table(&schema, &batches)?);
+            answer.is_cut = is_cut;
         }
     }
+    if statement.leaves_out() && session.judgement().leaves_out() {
+        answer.left_out = left_out::notes(session).await?;
+    }
+    Ok(answer)
 }

@@ -12,13 +12,14 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use lake::{Lake, Trackers};
 use object_store::{ObjectMeta, ObjectStoreExt};
-use record::{Job, JobDay, NodeDay, Record, TABLES};
+use record::{GpuSpan, Job, JobDay, NodeDay, Record, TABLES};
 use report::{Coverage, SkippedFile};
 
+use crate::gpu_span_table::GpuSpanTable;
 use crate::lake_table::{Chosen, LakeTable, STORE_URL};
 use crate::listing::Listing;
 use crate::pieces::Pieces;
-use crate::{Question, TERMS, Term, coverage, function, nearest, term};
+use crate::{Judgement, Question, TERMS, Term, coverage, function, nearest, term};
 
 /// One question's view of the lake.
 pub struct Session {
@@ -63,10 +64,12 @@ impl Session {
         let clusters = question.clusters.clone();
         let is_asked_about: Chosen =
             Arc::new(move |file| clusters.is_empty() || clusters.contains(&file.cluster));
-        for table in TABLES {
+        for table in TABLES.iter().filter(|table| table.name != GpuSpan::TABLE.name) {
             register(table.name, table, is_asked_about.clone())?;
         }
-        for function in function::all(&question.period.zone) {
+        let spans = GpuSpanTable::new(listing.clone(), question.clusters.clone(), seen.clone());
+        context.register_table(GpuSpan::TABLE.name, Arc::new(spans))?;
+        for function in function::all(&question.period.zone, &question.judgement) {
             context.register_udf(function);
         }
         for aggregate in function::aggregates() {
@@ -95,7 +98,8 @@ impl Session {
             }
         }
         for term in TERMS.into_iter().filter(|term| mentions(term)) {
-            let view = term::create_view(term, &question.period, &pieces);
+            let known_end = question.now.min(question.period.end).max(question.period.start);
+            let view = term::create_view(term, &question.period, known_end, &pieces);
             context
                 .sql(&view)
                 .await
@@ -140,6 +144,10 @@ impl Session {
             batches.push(batch);
         }
         Ok((schema, batches, false))
+    }
+
+    pub(crate) fn judgement(&self) -> &Judgement {
+        &self.question.judgement
     }
 
     /// How many files were opened to answer.

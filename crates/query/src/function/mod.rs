@@ -4,21 +4,28 @@ mod days_touched;
 mod distribution;
 mod exact;
 mod gpus_of;
+mod judged;
 mod nodes_of;
 mod seconds_between;
+
+use std::sync::Arc;
 
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use jiff::tz::TimeZone;
 
-/// Every function of one row, for a site's calendar.
-pub(crate) fn all(zone: &TimeZone) -> [ScalarUDF; 5] {
-    [
+use crate::judgement::Judgement;
+
+/// Every function of one row, for a site's calendar and judgements.
+pub(crate) fn all(zone: &TimeZone, judgement: &Arc<Judgement>) -> Vec<ScalarUDF> {
+    let mut functions = judged::functions(judgement);
+    functions.extend([
         seconds_between::function(),
         days_touched::function(zone),
         exact::function(),
         nodes_of::function(),
         gpus_of::function(),
-    ]
+    ]);
+    functions
 }
 
 /// Every function of many rows.

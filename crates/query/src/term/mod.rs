@@ -1,6 +1,121 @@
 //! The words that reports use, each defined once, as a view.
 
+/// GPU spans cut to the period, and to what is known of it: nothing is later than now.
+macro_rules! gpu_cut {
+    () => {
+        "(
+            SELECT *,
+                   greatest(start_time, $start) AS from_time,
+                   least(end_time, $known_end) AS to_time,
+                   trim(prioritized_projects) <> '' AS projects_said,
+                   coalesce(trim(prevent_reason) <> '', false) AS is_prevented,
+                   backfill_slot IS NOT NULL OR backfill_state IS NOT NULL AS has_backfill
+            FROM gpu_span
+            WHERE start_time < $known_end AND end_time > $start AND $start < $known_end
+        )"
+    };
+}
+
+/// What of a cut span decides how it is judged, but for the machine that it is of.
+macro_rules! gpu_state_columns {
+    () => {
+        "device_name, device_memory_mb, primary_state, is_prevented, projects_said, interactive,
+         backfill_state, has_backfill"
+    };
+}
+
+/// The one place that judges GPUs: rows with the columns above, `cluster`, `machine`, and with
+/// `machine_projects`, what was said of the machine at any time of the period.
+///
+/// - Who comes first on a machine (PrioritizedProjects) may be unknown for a while, such as while
+///   no primary slot is seen. Then it is what the machine says elsewhere in the period; one that
+///   never says is open capacity.
+/// - A machine on the institution's list belongs to the institution, whoever comes first on it.
+/// - A side is claimed also while its job is made to leave (Preempting).
+/// - Owner and any other state is `other`: the GPU is there, and neither used nor usable.
+/// - An interactive slot on which nobody comes first is in a class of its own.
+/// - Where both sides are claimed, the primary side has the GPU, and the other is in conflict.
+macro_rules! gpu_judged {
+    ($rows:expr) => {
+        concat!(
+            "(
+                SELECT * EXCEPT (listed),
+                       CASE WHEN primary_use <> 'claimed' AND is_backfill_claimed THEN 'backfill'
+                            ELSE primary_use
+                       END AS state,
+                       CASE WHEN NOT has_backfill THEN NULL
+                            WHEN is_backfill_claimed AND primary_use = 'claimed' THEN 'conflict'
+                            WHEN is_backfill_claimed THEN 'claimed'
+                            WHEN backfill_state IS NULL THEN 'unknown'
+                            WHEN primary_use = 'claimed' THEN 'taken'
+                            WHEN backfill_state = 'Drained' THEN 'drained'
+                            WHEN is_prevented THEN 'prevented'
+                            WHEN backfill_state = 'Unclaimed' THEN 'available'
+                            ELSE 'other'
+                       END AS backfill_use,
+                       CASE WHEN is_institution THEN 'institution-owned'
+                            WHEN is_prioritized_machine THEN 'prioritized'
+                            ELSE 'open capacity'
+                       END AS owner_class,
+                       slot_class(
+                           CASE WHEN is_prioritized AND is_institution THEN 'Priority-CHTCOwned'
+                                WHEN is_prioritized THEN 'Priority-ResearcherOwned'
+                                WHEN interactive THEN 'Interactive'
+                                ELSE 'Shared'
+                           END
+                       ) AS primary_class,
+                       slot_class(
+                           CASE WHEN NOT has_backfill THEN NULL
+                                WHEN is_institution THEN 'Backfill-CHTCOwned'
+                                WHEN is_prioritized_machine THEN 'Backfill-ResearcherOwned'
+                                ELSE 'Backfill-OpenCapacity'
+                           END
+                       ) AS backfill_class,
+                       listed['name'] AS device,
+                       listed['family'] AS family,
+                       listed['tier'] AS tier,
+                       listed['weight'] AS weight,
+                       listed['hidden'] AS hidden,
+                       memory_class(device_name, device_memory_mb) AS memory_class
+                FROM (
+                    SELECT *,
+                           CASE WHEN primary_state IN ('Claimed', 'Preempting') THEN 'claimed'
+                                WHEN primary_state IS NULL THEN 'unknown'
+                                WHEN primary_state = 'Drained' THEN 'drained'
+                                WHEN is_prevented THEN 'prevented'
+                                WHEN primary_state = 'Unclaimed' THEN 'idle'
+                                ELSE 'other'
+                           END AS primary_use,
+                           coalesce(backfill_state IN ('Claimed', 'Preempting'), false)
+                               AS is_backfill_claimed,
+                           mask_reason(machine) AS masked,
+                           is_institution_owned(machine) AS is_institution,
+                           coalesce(projects_said, machine_projects, false)
+                               OR is_researcher_owned(machine) AS is_prioritized,
+                           coalesce(machine_projects, false)
+                               OR is_researcher_owned(machine) AS is_prioritized_machine,
+                           device_of(device_name) AS listed
+                    FROM ",
+            $rows,
+            "
+                )
+            )"
+        )
+    };
+}
+
+/// Judged rows without what the site wants left out; `gpu_left_out` says what that is.
+macro_rules! gpu_shown {
+    ($rows:expr) => {
+        concat!("(SELECT * FROM ", gpu_judged!($rows), " WHERE masked IS NULL AND NOT hidden)")
+    };
+}
+
 mod collection_run;
+mod gpu_held;
+mod gpu_left_out;
+mod gpu_time;
+mod gpu_use;
 mod job_ended;
 mod job_outcome;
 mod job_run;
@@ -20,14 +135,15 @@ use crate::pieces::Pieces;
 pub struct Term {
     pub name: &'static str,
     pub meaning: &'static str,
-    /// In it, `$start` and `$end` stand for the period. Of a term with `$first_day` and
+    /// In it, `$start` and `$end` stand for the period, `$known_end` for its end or for now if that
+    /// is earlier, never before the start. Of a term with `$first_day` and
     /// `$last_day`, what stands before `UNION ALL` takes the sums of those days, and what stands
     /// behind it the attempts that are not in them.
     pub sql: &'static str,
 }
 
 /// Every term; one may use those before it.
-pub static TERMS: [&Term; 9] = [
+pub static TERMS: [&Term; 13] = [
     &job_run::TERM,
     &job_outcome::TERM,
     &job_ended::TERM,
@@ -35,12 +151,21 @@ pub static TERMS: [&Term; 9] = [
     &usage::TERM,
     &usage_of_node::TERM,
     &node_seen::TERM,
+    &gpu_time::TERM,
+    &gpu_use::TERM,
+    &gpu_held::TERM,
+    &gpu_left_out::TERM,
     &collection_run::TERM,
     &reject_seen::TERM,
 ];
 
 /// The statement that defines a term for a period.
-pub(crate) fn create_view(term: &Term, period: &Period, pieces: &Pieces) -> String {
+pub(crate) fn create_view(
+    term: &Term,
+    period: &Period,
+    known_end: Timestamp,
+    pieces: &Pieces,
+) -> String {
     let mut sql = term.sql.to_owned();
     if let Some((of_sums, of_attempts)) = term.sql.split_once("UNION ALL")
         && term.sql.contains("$first_day")
@@ -54,7 +179,10 @@ pub(crate) fn create_view(term: &Term, period: &Period, pieces: &Pieces) -> Stri
             (None, _) => sql = of_attempts.to_owned(),
         }
     }
-    let sql = sql.replace("$start", &moment(period.start)).replace("$end", &moment(period.end));
+    let sql = sql
+        .replace("$start", &moment(period.start))
+        .replace("$end", &moment(period.end))
+        .replace("$known_end", &moment(known_end));
     format!("CREATE VIEW {} AS {sql}", term.name)
 }
 
@@ -104,6 +232,6 @@ pub(crate) fn create_job_piece(pieces: &Pieces) -> String {
 }
 
 /// A moment as SQL writes it, of the type that the lake's moments have.
-fn moment(time: Timestamp) -> String {
+pub(crate) fn moment(time: Timestamp) -> String {
     format!("arrow_cast({}, 'Timestamp(Microsecond, Some(\"UTC\"))')", time.as_microsecond())
 }

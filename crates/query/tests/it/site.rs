@@ -1,16 +1,22 @@
 //! A lake for one test, filled and asked in statements.
 //!
 //! Beside SQL a test may say:
-//! - `INSERT INTO job (columns) VALUES …`: rows of a table; what a job must have and the test
-//!   does not care about is filled in;
+//! - `INSERT INTO job (columns) VALUES …`: rows of a table (also `gpu_sample`, `gpu_span` and
+//!   `queue_span`); what a row must have and the test does not care about is filled in;
 //! - `COLLECTED 'cluster' 'from' 'to'`: its scheduler was asked about that time, at its end;
 //! - `FAILED 'cluster' 'time' 'error'`: it did not answer;
 //! - `REJECTED 'cluster' 'time' 'reason'`: a piece of what it printed could not be read;
 //! - `NODE 'cluster' 'name' cpus gpus 'from' 'to'`: a node was seen, with so many CPUs and GPUs;
 //! - `GROUP 'name' 'user' …`: these users are in a group;
+//! - `INSTITUTION 'machine'`, `RESEARCHER 'machine'`, `MASK 'machine' 'reason'`, `HIDE 'family'`,
+//!   `CALL 'class' 'name'`: what the site says of its GPUs;
+//! - `NOW 'time'`: when the questions that follow are asked;
 //! - `ZONE 'zone'`: days are added up by this calendar from now on;
 //! - `PERIOD 'from' 'to' ['zone']`: the time that what follows is about;
 //! - `REPORT name`: the answer of an analysis.
+//!
+//! A report that rests on GPU samples is asked again when their days are compacted, one that rests
+//! on sums of days without them; both must say the same.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +25,8 @@ use datafusion::prelude::SessionContext;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::Lake;
-use query::Question;
-use record::{Collection, Job, NodeSpan, Record, Reject};
+use query::{Judgement, Pattern, Question};
+use record::{Collection, GpuSample, GpuSpan, Job, NodeSpan, QueueSpan, Record, Reject};
 use report::{Period, Report, Value};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType};
 use tempfile::TempDir;
@@ -50,9 +56,34 @@ impl Site {
     async fn answer(&mut self, statement: &str) -> Result<DBOutput<DefaultColumnType>> {
         let words: Vec<&str> = statement.split_whitespace().collect();
         match words[..] {
-            ["INSERT", "INTO", "job", ..] => {
-                self.insert(statement).await?;
+            ["INSERT", "INTO", table, ..] => match table {
+                "job" => self.insert::<Job>(statement).await?,
+                "gpu_sample" => self.insert::<GpuSample>(statement).await?,
+                "gpu_span" => self.insert::<GpuSpan>(statement).await?,
+                "queue_span" => self.insert::<QueueSpan>(statement).await?,
+                _ => bail!("no test writes to {table}"),
+            },
+            ["INSTITUTION", machine] => {
+                let machine = pattern(machine)?;
+                self.judge(|judgement| judgement.institution_owned.push(machine));
             }
+            ["RESEARCHER", machine] => {
+                let machine = pattern(machine)?;
+                self.judge(|judgement| judgement.researcher_owned.push(machine));
+            }
+            ["MASK", machine, reason] => {
+                let mask = (pattern(machine)?, unquoted(reason)?.to_owned());
+                self.judge(|judgement| judgement.masks.push(mask));
+            }
+            ["HIDE", family] => {
+                let family = unquoted(family)?.to_owned();
+                self.judge(|judgement| judgement.hidden_families.push(family));
+            }
+            ["CALL", class, name] => {
+                let named = (unquoted(class)?.to_owned(), unquoted(name)?.to_owned());
+                self.judge(|judgement| judgement.class_names.push(named));
+            }
+            ["NOW", now] => self.question.now = time(now)?,
             ["COLLECTED", cluster, from, to] => {
                 let (from, to) = (time(from)?, time(to)?);
                 self.collection(unquoted(cluster)?, to, Some((from, to)), None).await?;
@@ -109,14 +140,15 @@ impl Site {
                 self.lake = self.lake.clone().with_zone(&TimeZone::get(unquoted(zone)?)?);
             }
             ["PERIOD", from, to] => {
-                self.question.period = period(unquoted(from)?, unquoted(to)?, "UTC")?;
+                self.set_period(period(unquoted(from)?, unquoted(to)?, "UTC")?);
             }
             ["PERIOD", from, to, zone] => {
-                self.question.period = period(unquoted(from)?, unquoted(to)?, unquoted(zone)?)?;
+                self.set_period(period(unquoted(from)?, unquoted(to)?, unquoted(zone)?)?);
             }
             ["REPORT", name] => {
                 let report = query::run(&self.lake, query::analysis(name)?, &self.question).await?;
                 self.check_without_sums(name, &report).await?;
+                self.check_compacted(name, &report).await?;
                 return Ok(output(&report));
             }
             _ => {
@@ -125,6 +157,45 @@ impl Site {
             }
         }
         Ok(DBOutput::StatementComplete(0))
+    }
+
+    /// Asked when the period is over.
+    fn set_period(&mut self, period: Period) {
+        self.question.now = period.end;
+        self.question.period = period;
+    }
+
+    fn judge(&mut self, change: impl FnOnce(&mut Judgement)) {
+        change(std::sync::Arc::make_mut(&mut self.question.judgement));
+    }
+
+    /// A report says the same whether it rests on samples or on the spans that are made of them
+    /// once their day is over.
+    async fn check_compacted(&self, name: &str, report: &Report) -> Result<()> {
+        if !self.lake.root().join("processed/gpu_sample").exists() {
+            return Ok(());
+        }
+        let folder = tempfile::tempdir()?;
+        copy(self.lake.root(), folder.path())?;
+        let lake = Lake::open(folder.path())?;
+        for cluster in lake.clusters().await? {
+            let mut writer = lake.writer(&cluster).await?;
+            let hold = lake.tracker(&cluster).await?.hold();
+            writer.compact_gpu_days("2100-01-01T00:00:00Z".parse()?, hold).await?;
+            writer.finish()?;
+        }
+        anyhow::ensure!(
+            !folder.path().join("processed/gpu_sample").exists()
+                || lake.files(&GpuSample::TABLE, &lake::Trackers::new()).await?.is_empty()
+        );
+        let compacted = query::run(&lake, query::analysis(name)?, &self.question).await?;
+        anyhow::ensure!(
+            compacted.table == report.table,
+            "compacted: {:?}\nas samples: {:?}",
+            compacted.table.rows,
+            report.table.rows
+        );
+        Ok(())
     }
 
     /// A report says the same whether it rests on the sums of days or on each attempt.
@@ -151,7 +222,7 @@ impl Site {
         Ok(())
     }
 
-    async fn insert(&self, statement: &str) -> Result<()> {
+    async fn insert<R: Record>(&self, statement: &str) -> Result<()> {
         let (head, values) = statement.split_once("VALUES").context("VALUES is missing")?;
         let columns = head
             .split_once('(')
@@ -160,8 +231,7 @@ impl Site {
             .0;
         let named: Vec<&str> = columns.split(',').map(str::trim).collect();
         let mut select = vec!["*".to_owned()];
-        for (column, filler) in [
-            ("cluster", "'maple'"),
+        let of_jobs = [
             ("attempt", "0"),
             ("source", "'sacct'"),
             ("state", "'COMPLETED'"),
@@ -175,8 +245,15 @@ impl Site {
             ),
             ("observed_time", "'2026-02-01T00:00:00Z'"),
             ("submit_time", "start_time"),
-        ] {
-            if !named.contains(&column) {
+        ];
+        let of_spans = [("samples", "1"), ("state", "'PENDING'"), ("last_seen_time", "start_time")];
+        let of_table = match R::TABLE.name {
+            "job" => &of_jobs[..],
+            "gpu_sample" => &[],
+            _ => &of_spans[..],
+        };
+        for (column, filler) in [("cluster", "'maple'")].iter().chain(of_table) {
+            if !named.contains(column) {
                 select.push(format!("{filler} AS {column}"));
             }
         }
@@ -186,11 +263,11 @@ impl Site {
             select.join(", ")
         );
         context.sql(&rows).await?;
-        let mut by_cluster: BTreeMap<String, Vec<Job>> = BTreeMap::new();
+        let mut by_cluster: BTreeMap<String, Vec<R>> = BTreeMap::new();
         for cluster in ["maple", "birch"] {
             let sql = format!("SELECT * FROM came WHERE cluster = '{cluster}'");
             for batch in context.sql(&sql).await?.collect().await? {
-                let rows = Job::from_batch(cluster, &batch).map_err(anyhow::Error::msg)?;
+                let rows = R::from_batch(cluster, &batch).map_err(anyhow::Error::msg)?;
                 by_cluster.entry(cluster.to_owned()).or_default().extend(rows);
             }
         }
@@ -243,6 +320,25 @@ impl AsyncDB for Site {
 
 pub(crate) fn period(start: &str, end: &str, zone: &str) -> Result<Period> {
     Ok(Period { start: start.parse()?, end: end.parse()?, zone: TimeZone::get(zone)? })
+}
+
+/// Copies a folder with all that is in it.
+fn copy(from: &std::path::Path, to: &std::path::Path) -> Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &to)?;
+        } else {
+            std::fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
+}
+
+fn pattern(quoted: &str) -> Result<Pattern> {
+    Pattern::new(unquoted(quoted)?).map_err(anyhow::Error::msg)
 }
 
 fn time(quoted: &str) -> Result<Timestamp> {

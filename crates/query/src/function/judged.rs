@@ -1,0 +1,200 @@
+//! A site's judgements as functions, each applied once for each value that differs:
+//!
+//! - `mask_reason(machine)`: why a machine is left out; null if it is not;
+//! - `is_institution_owned(machine)`, `is_researcher_owned(machine)`: by the site's lists;
+//! - `slot_class(class)`: what the site calls one of our classes;
+//! - `class_rank(class)`: its place among them, by the site's name;
+//! - `device_of(device_name)`: a model's `name`, `family`, `tier`, `weight`, and whether it `hidden`;
+//! - `memory_class(device_name, device_memory_mb)`: by what it has, or by what such a model has;
+//! - `is_device(pattern, device_name)`: whether a model is one that is asked for, by any of its
+//!   names or by its family.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, StringViewArray, StructArray,
+};
+use datafusion::arrow::datatypes::{DataType, Field, Fields, Int64Type};
+use datafusion::common::exec_datafusion_err;
+use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Volatility, create_udf};
+
+use crate::judgement::{self, Judgement, Pattern, SLOT_CLASSES};
+
+pub(super) fn functions(judgement: &Arc<Judgement>) -> Vec<ScalarUDF> {
+    let site = judgement.clone();
+    let mask_reason = of_text("mask_reason", DataType::Utf8View, move |machines| {
+        Arc::new(each(machines.iter(), |machine| site.mask(machine)).collect::<StringViewArray>())
+    });
+    let site = judgement.clone();
+    let is_institution_owned =
+        of_text("is_institution_owned", DataType::Boolean, move |machines| {
+            let owned = each(machines.iter(), |machine| Some(site.is_institution_owned(machine)));
+            Arc::new(owned.collect::<BooleanArray>())
+        });
+    let site = judgement.clone();
+    let is_researcher_owned = of_text("is_researcher_owned", DataType::Boolean, move |machines| {
+        let owned = each(machines.iter(), |machine| Some(site.is_researcher_owned(machine)));
+        Arc::new(owned.collect::<BooleanArray>())
+    });
+    let site = judgement.clone();
+    let slot_class = of_text("slot_class", DataType::Utf8View, move |classes| {
+        let names = each(classes.iter(), |class| Some(site.class_name(class)));
+        Arc::new(names.collect::<StringViewArray>())
+    });
+    let site = judgement.clone();
+    let class_rank = of_text("class_rank", DataType::Int64, move |names| {
+        let rank = |name: &str| {
+            let place = SLOT_CLASSES.iter().position(|class| site.class_name(class) == name);
+            place.map(|place| place as i64)
+        };
+        Arc::new(each(names.iter(), rank).collect::<Int64Array>())
+    });
+    let site = judgement.clone();
+    let device_of = of_text("device_of", DataType::Struct(device_fields()), move |names| {
+        device_of(&site, names)
+    });
+    let site = judgement.clone();
+    let memory_class = create_udf(
+        "memory_class",
+        vec![DataType::Utf8View, DataType::Int64],
+        DataType::Utf8View,
+        Volatility::Immutable,
+        Arc::new(move |arguments| {
+            let arrays = ColumnarValue::values_to_arrays(arguments)?;
+            let [names, memory] = &arrays[..] else {
+                unreachable!("the signature has two arguments")
+            };
+            let pairs = names.as_string_view().iter().zip(memory.as_primitive::<Int64Type>());
+            let pairs = pairs.map(|(name, memory)| Some((name.unwrap_or_default(), memory)));
+            let classes = each(pairs, |(name, memory_mb)| {
+                let listed = || Some((site.device(name)?.memory_gb? * 1024.0) as i64);
+                memory_mb.or_else(listed).and_then(judgement::memory_class)
+            });
+            Ok(ColumnarValue::Array(Arc::new(classes.collect::<StringViewArray>())))
+        }),
+    );
+    let site = judgement.clone();
+    let is_device = create_udf(
+        "is_device",
+        vec![DataType::Utf8View, DataType::Utf8View],
+        DataType::Boolean,
+        Volatility::Immutable,
+        Arc::new(move |arguments| {
+            let arrays = ColumnarValue::values_to_arrays(arguments)?;
+            let [patterns, names] = &arrays[..] else {
+                unreachable!("the signature has two arguments")
+            };
+            let mut read: HashMap<&str, Pattern> = HashMap::new();
+            for written in patterns.as_string_view().iter().flatten() {
+                if !read.contains_key(written) {
+                    let pattern = Pattern::new(written)
+                        .map_err(|error| exec_datafusion_err!("the pattern {written:?} {error}"))?;
+                    read.insert(written, pattern);
+                }
+            }
+            let pairs = patterns.as_string_view().iter().zip(names.as_string_view());
+            let fits =
+                each(pairs.map(|(pattern, name)| Some((pattern?, name?))), |(pattern, name)| {
+                    let pattern = &read[pattern];
+                    let device = site.device(name);
+                    let short = device.and_then(|device| device.name.as_deref());
+                    let family = device.map(|device| device.family.as_str());
+                    Some(
+                        [Some(name), short, family]
+                            .into_iter()
+                            .flatten()
+                            .any(|one| pattern.matches(one)),
+                    )
+                });
+            Ok(ColumnarValue::Array(Arc::new(fits.collect::<BooleanArray>())))
+        }),
+    );
+    vec![
+        mask_reason,
+        is_institution_owned,
+        is_researcher_owned,
+        slot_class,
+        class_rank,
+        device_of,
+        memory_class,
+        is_device,
+    ]
+}
+
+/// A function of one text.
+fn of_text(
+    name: &'static str,
+    gives: DataType,
+    function: impl Fn(&StringViewArray) -> ArrayRef + Send + Sync + 'static,
+) -> ScalarUDF {
+    create_udf(
+        name,
+        vec![DataType::Utf8View],
+        gives,
+        Volatility::Immutable,
+        Arc::new(move |arguments| {
+            let arrays = ColumnarValue::values_to_arrays(arguments)?;
+            let [texts] = &arrays[..] else { unreachable!("the signature has one argument") };
+            Ok(ColumnarValue::Array(function(texts.as_string_view())))
+        }),
+    )
+}
+
+/// What a function gives for each value, asked once for those that are the same.
+fn each<T: Copy + Eq + Hash, G: Copy>(
+    values: impl Iterator<Item = Option<T>>,
+    function: impl Fn(T) -> Option<G>,
+) -> impl Iterator<Item = Option<G>> {
+    let mut known: HashMap<T, Option<G>> = HashMap::new();
+    values.map(move |value| {
+        value.and_then(|value| *known.entry(value).or_insert_with(|| function(value)))
+    })
+}
+
+fn device_fields() -> Fields {
+    Fields::from(vec![
+        Field::new("name", DataType::Utf8View, true),
+        Field::new("family", DataType::Utf8View, true),
+        Field::new("tier", DataType::Utf8View, true),
+        Field::new("weight", DataType::Float64, true),
+        Field::new("hidden", DataType::Boolean, true),
+    ])
+}
+
+fn device_of(site: &Judgement, names: &StringViewArray) -> ArrayRef {
+    #[derive(Clone, Copy)]
+    struct Known<'a> {
+        name: &'a str,
+        family: &'a str,
+        tier: Option<&'static str>,
+        weight: Option<f64>,
+        hidden: bool,
+    }
+    let known: Vec<Option<Known<'_>>> = each(names.iter(), |device_name| {
+        let device = site.device(device_name);
+        Some(Known {
+            name: device.and_then(|device| device.name.as_deref()).unwrap_or(device_name),
+            family: device.map_or(device_name, |device| &device.family),
+            tier: device.and_then(|device| device.tier).map(|tier| tier.name()),
+            weight: device.and_then(|device| device.weight),
+            hidden: site.is_hidden(device_name),
+        })
+    })
+    .collect();
+    let texts = |text: fn(&Known<'_>) -> Option<String>| -> ArrayRef {
+        Arc::new(known.iter().map(|known| text(known.as_ref()?)).collect::<StringViewArray>())
+    };
+    let columns = vec![
+        texts(|known| Some(known.name.to_owned())),
+        texts(|known| Some(known.family.to_owned())),
+        texts(|known| known.tier.map(str::to_owned)),
+        Arc::new(known.iter().map(|known| known.as_ref()?.weight).collect::<Float64Array>()),
+        // What is not known to be hidden is shown.
+        Arc::new(BooleanArray::from_iter(
+            known.iter().map(|known| Some(known.as_ref().is_some_and(|known| known.hidden))),
+        )),
+    ];
+    Arc::new(StructArray::new(device_fields(), columns, None))
+}
