@@ -384,7 +384,7 @@ impl About {
             Some(period) => period,
             None => last_days(7, &config.zone, now)?,
         };
-        Ok(self.about(config, period))
+        Ok(self.about(config, period, now))
     }
 
     /// The question, about everything that the lake has unless a period is given.
@@ -398,13 +398,15 @@ impl About {
             Some(period) => period,
             None => query::whole_period(lake, &config.zone, now).await?,
         };
-        Ok(self.about(config, period))
+        Ok(self.about(config, period, now))
     }
 
-    fn about(&self, config: &Config, period: Period) -> Question {
+    fn about(&self, config: &Config, period: Period, now: Timestamp) -> Question {
         Question {
             clusters: self.cluster.clone(),
             groups: config.groups.clone(),
+            judgement: config.judgement.clone(),
+            now,
             ..Question::about(period)
         }
     }

@@ -7,9 +7,11 @@ pub(crate) use check::{LONGEST_CADENCE, duration};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use query::Judgement;
 
 /// What the site told Plimsoll about itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +26,8 @@ pub(crate) struct Config {
     pub(crate) clusters: Vec<Cluster>,
     /// Users by the name of their group. A user may be in several: a student may work for two.
     pub(crate) groups: BTreeMap<String, Vec<String>>,
+    /// What the site says of its GPUs.
+    pub(crate) judgement: Arc<Judgement>,
 }
 
 /// A cluster to collect from.
@@ -114,6 +118,7 @@ impl Config {
             zone: environment.system_zone.clone(),
             clusters: Vec::new(),
             groups: BTreeMap::new(),
+            judgement: Arc::default(),
         })
     }
 }

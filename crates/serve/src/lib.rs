@@ -16,7 +16,7 @@ use axum::routing::get;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use lake::Lake;
-use query::Question;
+use query::{Judgement, Question};
 use report::Period;
 use serde::Deserialize;
 use tokio::net::TcpListener;
@@ -28,6 +28,8 @@ pub struct Site {
     pub zone: TimeZone,
     /// Users by the name of their group.
     pub groups: BTreeMap<String, Vec<String>>,
+    /// What the site says of its GPUs.
+    pub judgement: Arc<Judgement>,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
@@ -123,6 +125,7 @@ fn question(site: &Site, about: &About) -> anyhow::Result<Question> {
     Ok(Question {
         clusters: about.cluster.iter().cloned().collect(),
         groups: site.groups.clone(),
+        judgement: site.judgement.clone(),
         ..Question::about(period)
     })
 }

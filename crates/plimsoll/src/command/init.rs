@@ -102,6 +102,32 @@ data_dir = \"data\"
 # Groups of users, for reports by group. A user may be in several.
 # [groups]
 # physics = [\"alice\", \"bob\"]
+
+# What no scheduler says of GPUs. Machines are named by patterns of their whole names, with or
+# without the domain (* and ? stand for letters), or by /regular expressions/; case does not
+# matter. Machines with PrioritizedProjects are owned without being listed here.
+# [gpu]
+# institution_owned = [\"gpu2*.example.edu\"]
+# researcher_owned = [\"smithgpu*\"]
+# hidden_families = [\"GTX 1080\"]
+#
+# What reports call classes of slots.
+# [gpu.classes]
+# Priority-CHTCOwned = \"Reserved\"
+#
+# Machines to leave out; every report says which, and why.
+# [gpu.masks]
+# \"gpulab*\" = \"for interactive work\"
+#
+# Models that Plimsoll does not know, or knows otherwise.
+# [[gpu.device]]
+# patterns = [\"NVIDIA A40\", \"a40\"]
+# name = \"A40\"
+# family = \"A40\"
+# tier = \"standard\"
+# weight = 4.8
+# memory_gb = 48
+# hidden = false
 ",
         slurm = cluster_text(slurm.as_deref(), "alder", Kind::Slurm),
         htcondor = cluster_text(htcondor.as_deref(), "birch", Kind::Htcondor),
@@ -248,6 +274,9 @@ mod tests {
         };
         let config = Config::load(None, &environment).unwrap();
         assert_eq!((config.clusters.len(), config.groups.len()), (2, 1));
+        assert_eq!(config.judgement.masks.len(), 1);
+        assert_eq!(config.judgement.class_name("Priority-CHTCOwned"), "Reserved");
+        assert_eq!(config.judgement.devices[0].memory_gb, Some(48.0));
         assert_eq!(config.clusters[0].command_prefix, ["ssh", "login1"]);
     }
 

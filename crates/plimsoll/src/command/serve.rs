@@ -19,6 +19,7 @@ pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
         lake,
         zone: config.zone.clone(),
         groups: config.groups.clone(),
+        judgement: config.judgement.clone(),
         now: || Live::default().now(),
     };
     serve::run(listener, site, async {

@@ -3,9 +3,12 @@
 //! The parsed document is walked by hand rather than by a derived reader, which would stop at
 //! the first error.
 
+mod gpu;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -16,7 +19,7 @@ use super::{
     Cluster, Config, ConfigError, DEFAULT_DATA_DIR, Environment, Kind, LONGEST_CLUSTER_NAME,
     is_cluster_name, shown,
 };
-use query::nearest;
+use query::{Judgement, nearest};
 
 const DEFAULT_CADENCE: Duration = Duration::from_secs(5 * 60);
 
@@ -63,6 +66,7 @@ pub(super) fn config(
             zone: settings.zone.unwrap_or_else(|| environment.system_zone.clone()),
             clusters: settings.clusters,
             groups: settings.groups,
+            judgement: Arc::new(settings.judgement),
         })
     } else {
         // Tables come in the order of their keys; a reader goes through the file.
@@ -84,6 +88,7 @@ struct Settings {
     zone: Option<TimeZone>,
     clusters: Vec<Cluster>,
     groups: BTreeMap<String, Vec<String>>,
+    judgement: Judgement,
 }
 
 /// What is wrong, and where.
@@ -104,7 +109,7 @@ fn settings(
     line: &dyn Fn(usize) -> usize,
 ) -> Settings {
     let mut settings = Settings::default();
-    unknown_keys(document, &["data_dir", "zone", "cluster", "groups"], problems);
+    unknown_keys(document, &["data_dir", "zone", "cluster", "groups", "gpu"], problems);
     if let Some(value) = document.get("data_dir") {
         settings.data_dir = data_dir(value, problems);
     }
@@ -116,6 +121,9 @@ fn settings(
     }
     if let Some(value) = document.get("groups") {
         settings.groups = groups(value, problems);
+    }
+    if let Some(value) = document.get("gpu") {
+        settings.judgement = gpu::judgement(value, problems);
     }
     settings
 }

@@ -71,6 +71,7 @@ chemistry = ["alice"]
             ("chemistry".into(), vec!["alice".into()]),
             ("physics".into(), vec!["alice".into(), "bob".into()]),
         ]),
+        judgement: Arc::default(),
     };
     assert_eq!(config, Ok(expected));
 }
@@ -122,7 +123,7 @@ physics = ["alice"]
 fn an_unknown_key_that_is_near_none_lists_the_valid_ones() {
     check(
         "email = 'x'",
-        &[r#"1:1: unknown key "email": there are "data_dir", "zone", "cluster", "groups""#],
+        &[r#"1:1: unknown key "email": there are "data_dir", "zone", "cluster", "groups", "gpu""#],
     );
 }
 
@@ -381,5 +382,83 @@ fn what_cannot_be_read_is_no_reason_to_look_further() {
     assert_eq!(
         Config::load(None, &site.environment).unwrap_err().to_string(),
         "cannot read plimsoll.toml: Is a directory (os error 21)"
+    );
+}
+
+#[test]
+fn what_the_site_says_of_gpus_is_read() {
+    let config = read(
+        r#"
+[gpu]
+institution_owned = ["gpu2*", "/^e[0-9]+/"]
+researcher_owned = ["smith*"]
+hidden_families = ["Quadro", "Old"]
+[gpu.classes]
+"Shared" = "Open"
+[gpu.masks]
+"zoo*" = "first in the file"
+"*" = "second"
+[[gpu.device]]
+patterns = ["Old One"]
+family = "Old"
+tier = "flagship"
+weight = 2
+memory_gb = 1.5
+"#,
+    )
+    .unwrap();
+    let judgement = &config.judgement;
+    assert!(judgement.is_institution_owned("GPU2000.example.edu"));
+    assert!(judgement.is_institution_owned("e1"));
+    assert!(judgement.is_researcher_owned("smithgpu1"));
+    assert_eq!(judgement.class_name("Shared"), "Open");
+    assert_eq!(judgement.mask("zoo1"), Some("first in the file"));
+    assert_eq!(judgement.mask("ant1"), Some("second"));
+    let device = judgement.device("old one").unwrap();
+    assert_eq!((device.weight, device.memory_gb), (Some(2.0), Some(1.5)));
+    assert!(judgement.is_hidden("Old One"));
+    assert!(judgement.device("NVIDIA A40").is_some(), "the models that are known stay");
+}
+
+#[test]
+fn what_is_wrong_with_gpus_is_said_with_its_place() {
+    check(
+        r#"
+[gpu]
+institution = []
+institution_owned = ["/("]
+hidden_families = ["Quadros", "Titan"]
+[gpu.classes]
+Sharde = "Open"
+Shared = "Interactive"
+[gpu.masks]
+"a*" = " "
+"/b" = "why"
+"c" = 1
+[[gpu.device]]
+name = "A40"
+[[gpu.device]]
+patterns = ["A40"]
+tier = "flagshp"
+weight = -1
+memory_gb = "48"
+hidden = "no"
+"#,
+        &[
+            "3:1: unknown key \"institution\": did you mean \"institution_owned\"?",
+            "4:22: gpu.institution_owned: \"/(\" begins as a regular expression and lacks the slash at its end",
+            "5:20: gpu.hidden_families: \"Quadros\": did you mean \"Quadro\"?",
+            "7:1: unknown key \"Sharde\": did you mean \"Shared\"?",
+            "8:10: gpu.classes.Shared: \"Interactive\" is the name of another class",
+            "10:8: gpu.masks.a*: say why: every report shows the reason",
+            "11:1: gpu.masks: \"/b\" begins as a regular expression and lacks the slash at its end",
+            "12:7: gpu.masks.c: expected the reason, a string, found an integer",
+            "13:1: gpu.device.patterns: missing: write patterns = [\"NVIDIA A40\"]",
+            "15:1: gpu.device: write a name, a family, or both",
+            "17:8: gpu.device.tier: unknown tier \"flagshp\": did you mean \"flagship\"?",
+            "18:10: gpu.device.weight: a number above zero",
+            "19:13: gpu.device.memory_gb: expected a number, found a string",
+            "20:10: gpu.device.hidden: expected true or false, found a string",
+        ],
     );
 }
