@@ -1,5 +1,6 @@
 //! The command line, and its help.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -170,7 +171,10 @@ pub(crate) struct Analyze {
 #[command(after_help = "Examples:\n  \
     plimsoll report usage-by-user --days 30\n  \
     plimsoll report daily --from 2026-11-01 --to 2026-12-01 -o november.html\n  \
-    plimsoll report states --cluster alder --format json")]
+    plimsoll report states --cluster alder --format json\n  \
+    plimsoll report gpu-usage --by device --days 1\n  \
+    plimsoll report gpu-users --device H200 --anonymize\n\n\
+    --by, --device, --at and --step are for reports that have them; docs/reports.md says which.")]
 pub(crate) struct Report {
     /// Which one; without a name, the list of reports
     pub(crate) name: Option<String>,
@@ -179,6 +183,21 @@ pub(crate) struct Report {
     /// Only the first N rows
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
+    /// Add up by this
+    #[arg(long, value_name = "WHAT")]
+    by: Option<String>,
+    /// Only GPUs of this model, by its name or family; * and ? stand for letters
+    #[arg(long, value_name = "MODEL")]
+    device: Option<String>,
+    /// At this moment of the period
+    #[arg(long, value_name = "TIME")]
+    at: Option<String>,
+    /// In steps of this length
+    #[arg(long, value_name = "STEP")]
+    step: Option<String>,
+    /// Put a pseudonym in the place of each user: always the same for the same user
+    #[arg(long)]
+    pub(crate) anonymize: bool,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -375,6 +394,16 @@ fn environment() -> Result<Environment> {
         current_dir: std::env::current_dir().context("cannot tell which folder this is")?,
         system_zone: TimeZone::try_system().unwrap_or(TimeZone::UTC),
     })
+}
+
+impl Report {
+    /// What the analysis is told beside the period.
+    pub(crate) fn options(&self) -> BTreeMap<String, String> {
+        let options =
+            [("by", &self.by), ("device", &self.device), ("at", &self.at), ("step", &self.step)];
+        let said = options.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        said.map(|(name, value)| (name.to_owned(), value.clone())).collect()
+    }
 }
 
 impl About {

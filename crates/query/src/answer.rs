@@ -11,9 +11,11 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use report::{Column, Table, Unit, Value};
 
+use crate::option::Asked;
+
 /// The answer of an analysis, whose columns are declared.
-pub(crate) fn table(batches: &[RecordBatch], columns: &[crate::analysis::Column]) -> Result<Table> {
-    let declared: Vec<&str> = columns.iter().map(|column| column.name).collect();
+pub(crate) fn table(batches: &[RecordBatch], asked: &Asked) -> Result<Table> {
+    let declared: Vec<&str> = asked.analysis.columns.iter().map(|column| column.name).collect();
     if let Some(batch) = batches.first() {
         let schema = batch.schema();
         let given: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
@@ -21,15 +23,24 @@ pub(crate) fn table(batches: &[RecordBatch], columns: &[crate::analysis::Column]
             bail!("the statement gives the columns {given:?}, declared are {declared:?}");
         }
     }
-    let columns = columns
+    let columns: Vec<Option<Column>> = asked
+        .analysis
+        .columns
         .iter()
-        .map(|column| Column {
-            name: column.name.to_owned(),
-            heading: column.heading.to_owned(),
-            unit: column.unit,
+        .map(|column| {
+            Some(Column {
+                name: column.name.to_owned(),
+                heading: asked.heading(column)?.to_owned(),
+                unit: column.unit,
+            })
         })
         .collect();
-    Ok(Table { columns, rows: rows(batches)? })
+    let mut rows = rows(batches)?;
+    for row in &mut rows {
+        let mut columns = columns.iter();
+        row.retain(|_| columns.next().is_some_and(Option::is_some));
+    }
+    Ok(Table { columns: columns.into_iter().flatten().collect(), rows })
 }
 
 /// The answer of a user's own statement, whose columns say for themselves what they are.

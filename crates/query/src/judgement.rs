@@ -215,7 +215,9 @@ pub(crate) fn memory_class(memory_mb: i64) -> Option<&'static str> {
 /// GPU units (RGU) as the Digital Research Alliance of Canada counts them, where it does.
 fn known_devices() -> Vec<Device> {
     use Tier::{Flagship, Standard};
-    let listed: &[(&[&str], &str, &str, Tier, f64, Option<f64>)] = &[
+    /// The names that it has, our name, its family, tier, memory and weight.
+    type Listed<'a> = (&'a [&'a str], &'a str, &'a str, Tier, f64, Option<f64>);
+    let listed: &[Listed<'_>] = &[
         (
             &["A100-SXM4-40GB", "A100-PCIE-40GB", "A100 40GB"],
             "A100 40GB",

@@ -13,7 +13,9 @@ mod lake_table;
 mod left_out;
 mod listing;
 mod nearest;
+mod option;
 mod pieces;
+mod pseudonym;
 mod session;
 mod status;
 mod term;
@@ -28,9 +30,12 @@ use lake::{Lake, Trackers};
 use record::TABLES;
 use report::{Coverage, Period, Report, Table};
 
+use option::Asked;
+
 pub use analysis::{ANALYSES, Analysis};
 pub use judgement::{Device, Judgement, Pattern, SLOT_CLASSES, Tier};
 pub use nearest::nearest;
+pub use option::{Alternative, AnalysisOption, Values};
 pub use session::Session;
 pub use status::status;
 pub use term::{TERMS, Term};
@@ -47,6 +52,10 @@ pub struct Question {
     pub groups: BTreeMap<String, Vec<String>>,
     /// What the site says of its GPUs.
     pub judgement: Arc<Judgement>,
+    /// What the analysis is told beside, by the names of its options.
+    pub options: BTreeMap<String, String>,
+    /// Whether users get pseudonyms: the same user the same one, in every report.
+    pub anonymize: bool,
     /// When it is asked: of what is later nothing is known, though the last look would hold on.
     pub now: Timestamp,
 }
@@ -62,7 +71,14 @@ impl Question {
             top: None,
             groups: BTreeMap::new(),
             judgement: Arc::default(),
+            options: BTreeMap::new(),
+            anonymize: false,
         }
+    }
+
+    /// Until when something may be known: the period's end, or now if that is earlier.
+    pub(crate) fn known_end(&self) -> Timestamp {
+        self.now.min(self.period.end).max(self.period.start)
     }
 }
 
@@ -78,6 +94,11 @@ pub fn analysis(name: &str) -> Result<&'static Analysis> {
     }
 }
 
+/// Refuses options that an analysis does not have, or that it cannot be asked with.
+pub fn check_options(analysis: &Analysis, question: &Question) -> Result<()> {
+    option::asked(analysis, question).map(|_| ())
+}
+
 /// Answers an analysis' question.
 pub async fn run(lake: &Lake, analysis: &Analysis, question: &Question) -> Result<Report> {
     let mut reports = run_all(lake, &[analysis], question).await?;
@@ -90,10 +111,12 @@ pub async fn run_all(
     analyses: &[&Analysis],
     question: &Question,
 ) -> Result<Vec<Report>> {
-    let (answer, coverage) = ask(lake, question, Statement::Ours(analyses)).await?;
-    let reports = analyses.iter().zip(answer.tables).map(|(analysis, table)| {
+    let asked: Vec<Asked> =
+        analyses.iter().map(|analysis| option::asked(analysis, question)).collect::<Result<_>>()?;
+    let (answer, coverage) = ask(lake, question, Statement::Ours(&asked)).await?;
+    let reports = asked.iter().zip(answer.tables).map(|(Asked { analysis, sql, .. }, table)| {
         let mut notes: Vec<String> = analysis.notes.iter().map(|&note| note.to_owned()).collect();
-        if left_out::concerns(analysis.sql) {
+        if left_out::concerns(sql) {
             notes.extend(answer.left_out.iter().cloned());
         }
         let mut report = Report {
@@ -105,6 +128,9 @@ pub async fn run_all(
             charts: Vec::new(),
             notes,
         };
+        if question.anonymize {
+            pseudonym::put_in(&mut report.table);
+        }
         if let Some(top) = question.top {
             report.keep_first(top);
         }
@@ -146,7 +172,7 @@ pub async fn whole_period(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Resul
 /// What a session is asked.
 #[derive(Clone, Copy)]
 enum Statement<'a> {
-    Ours(&'a [&'a Analysis]),
+    Ours(&'a [Asked<'a>]),
     Users { sql: &'a str, limit: usize },
 }
 
@@ -172,7 +198,7 @@ impl Statement<'_> {
 
     fn texts(&self) -> Vec<&str> {
         match self {
-            Statement::Ours(analyses) => analyses.iter().map(|analysis| analysis.sql).collect(),
+            Statement::Ours(analyses) => analyses.iter().map(|asked| asked.sql.as_str()).collect(),
             Statement::Users { sql, .. } => vec![sql],
         }
     }
@@ -218,12 +244,12 @@ async fn answer(session: &Session, statement: Statement<'_>) -> Result<Answer> {
     let mut answer = Answer::default();
     match statement {
         Statement::Ours(analyses) => {
-            for analysis in analyses {
+            for asked in analyses {
                 let batches = session
-                    .collect(analysis.sql)
+                    .collect(&asked.sql)
                     .await
-                    .with_context(|| format!("cannot answer {}", analysis.name))?;
-                answer.tables.push(answer::table(&batches, analysis.columns)?);
+                    .with_context(|| format!("cannot answer {}", asked.analysis.name))?;
+                answer.tables.push(answer::table(&batches, asked)?);
             }
         }
         Statement::Users { sql, limit } => {

@@ -98,8 +98,7 @@ impl Session {
             }
         }
         for term in TERMS.into_iter().filter(|term| mentions(term)) {
-            let known_end = question.now.min(question.period.end).max(question.period.start);
-            let view = term::create_view(term, &question.period, known_end, &pieces);
+            let view = term::create_view(term, &question.period, question.known_end(), &pieces);
             context
                 .sql(&view)
                 .await

@@ -11,6 +11,8 @@ pub enum Unit {
     Label,
     /// A whole number of things.
     Count,
+    /// A number of things on average.
+    Average,
     Hours,
     GibibyteHours,
     Percent,
@@ -30,7 +32,7 @@ impl Unit {
     /// The unit's sign for programs; blank for names, counts and moments.
     pub fn sign(self) -> &'static str {
         match self {
-            Unit::Label | Unit::Count | Unit::Time | Unit::Date | Unit::Plain => "",
+            Unit::Label | Unit::Count | Unit::Average | Unit::Time | Unit::Date | Unit::Plain => "",
             Unit::Hours => "h",
             Unit::GibibyteHours => "GiB h",
             Unit::Percent => "%",

@@ -1,7 +1,8 @@
 //! HTTP requests in, reports out: the same numbers as on the command line.
 //!
 //! Every page is plain HTML that needs no script. `/report/NAME` is a page, and with an ending
-//! (`/report/NAME.json`) any of the formats; `?days=N` and `?cluster=NAME` are the question.
+//! (`/report/NAME.json`) any of the formats; `?days=N` and `?cluster=NAME` are the question, and
+//! what else the report can be told, such as `?by=device`, comes by the name of its option.
 
 mod page;
 
@@ -53,10 +54,12 @@ fn router(site: Site) -> Router {
 
 /// What a request asks about.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct About {
     days: Option<u16>,
     cluster: Option<String>,
+    /// The report's own options; one that it does not have is refused.
+    #[serde(flatten)]
+    options: BTreeMap<String, String>,
 }
 
 async fn index(State(site): State<Arc<Site>>) -> Response {
@@ -95,6 +98,9 @@ async fn report(
         Ok(question) => question,
         Err(error) => return bad_request(&error.to_string()),
     };
+    if let Err(error) = query::check_options(analysis, &question) {
+        return bad_request(&error.to_string());
+    }
     if let Some(cluster) = &about.cluster {
         match site.lake.clusters().await {
             Ok(clusters) if !clusters.contains(cluster) => {
@@ -126,6 +132,7 @@ fn question(site: &Site, about: &About) -> anyhow::Result<Question> {
         clusters: about.cluster.iter().cloned().collect(),
         groups: site.groups.clone(),
         judgement: site.judgement.clone(),
+        options: about.options.clone(),
         ..Question::about(period)
     })
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use query::{ANALYSES, TERMS};
+use query::{ANALYSES, TERMS, Values};
 use record::TABLES;
 use view::FORMATS;
 
@@ -86,6 +86,20 @@ fn reports() {
         for column in analysis.columns {
             writeln!(text, "| `{}` | {} | {} |", column.name, column.unit.sign(), column.meaning)
                 .unwrap();
+        }
+        if !analysis.options.is_empty() {
+            text += "\n| option | values | meaning |\n|---|---|---|\n";
+        }
+        for option in analysis.options {
+            let values = match option.values {
+                Values::OneOf(alternatives) => {
+                    let words = alternatives.iter().map(|one| format!("`{}`", one.word));
+                    words.collect::<Vec<_>>().join(", ")
+                }
+                Values::Device => "a model".to_owned(),
+                Values::Moment => "a day or moment".to_owned(),
+            };
+            writeln!(text, "| `--{}` | {values} | {} |", option.name, option.meaning).unwrap();
         }
         if !analysis.notes.is_empty() {
             writeln!(text, "\n{}", analysis.notes.join(" ")).unwrap();

@@ -43,4 +43,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         },
     ],
     notes: USAGE_NOTES,
+    options: &[],
 };

@@ -66,4 +66,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         },
     ],
     notes: &[],
+    options: &[],
 };

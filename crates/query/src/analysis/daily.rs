@@ -37,4 +37,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         Column { name: "memory_gib_hours", heading: "Memory GiB h", unit: Unit::GibibyteHours, meaning: "Memory asked for, times the time." },
     ],
     notes: &[RUNNING_JOBS, "A dash is a day that was not collected; a zero is one on which nothing ran."],
+    options: &[],
 };

@@ -90,4 +90,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "CPU: CPU time used of CPU time held. Memory: largest memory used of memory asked for. GPU: measured use, on average over the attempt's GPUs.",
         PERCENTILES,
     ],
+    options: &[],
 };

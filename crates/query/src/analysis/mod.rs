@@ -71,15 +71,225 @@ macro_rules! usage_by {
                 super::MEMORY_EFFICIENCY,
             ],
             notes: $notes,
+            options: &[],
         };
     };
 }
 
+/// Rows of a term of GPU use, once for each side of a GPU: its class, and what it did. On the
+/// backfill side, idle is what backfill could take; what the primary side has is other.
+macro_rules! gpu_sides {
+    ($rows:literal) => {
+        concat!(
+            "(
+                SELECT *,
+                       CASE WHEN side = 'primary' THEN primary_class ELSE backfill_class END
+                           AS class,
+                       CASE WHEN side = 'primary' THEN state
+                            WHEN backfill_use IN ('claimed', 'drained', 'prevented')
+                                THEN backfill_use
+                            WHEN backfill_use = 'available' THEN 'idle'
+                            ELSE 'other'
+                       END AS use
+                FROM (SELECT *, unnest(make_array('primary', 'backfill')) AS side FROM ",
+            $rows,
+            ")
+                WHERE side = 'primary' OR backfill_class IS NOT NULL
+            )"
+        )
+    };
+}
+
+/// Sums by side and class, and over all classes of a side; `$keys` beside.
+macro_rules! gpu_sums {
+    () => {
+        "CAST(sum(exact(seconds)) AS DOUBLE) AS seen,
+         CAST(coalesce(sum(exact(seconds)) FILTER (WHERE use = 'claimed'), 0) AS DOUBLE) AS claimed,
+         CAST(coalesce(sum(exact(seconds)) FILTER (WHERE use = 'backfill'), 0) AS DOUBLE)
+             AS backfill,
+         CAST(coalesce(sum(exact(seconds)) FILTER (WHERE use = 'idle'), 0) AS DOUBLE) AS idle,
+         CAST(coalesce(sum(exact(seconds)) FILTER (WHERE use = 'drained'), 0) AS DOUBLE)
+             AS drained,
+         CAST(coalesce(sum(exact(seconds)) FILTER (WHERE use = 'prevented'), 0) AS DOUBLE)
+             AS prevented,
+         CAST(coalesce(sum(exact(seconds)) FILTER (WHERE use = 'other'), 0) AS DOUBLE) AS other,
+         CAST(coalesce(sum(exact(seconds)) FILTER (WHERE use = 'unknown'), 0) AS DOUBLE)
+             AS unclear"
+    };
+}
+
+/// A class of slots in a table that lists them all, and the sums over them.
+macro_rules! gpu_class {
+    () => {
+        "CASE WHEN is_total = 0 THEN class
+              WHEN side = 'primary' THEN 'All GPUs'
+              ELSE 'All backfill'
+         END AS class"
+    };
+}
+
+/// GPU hours by class and user: of all that was held, or of one side's.
+macro_rules! gpu_users {
+    ($name:literal, $question:literal, $where:literal, $notes:expr) => {
+        pub(super) static ANALYSIS: super::Analysis = super::Analysis {
+            name: $name,
+            question: $question,
+            sql: concat!(
+                "
+        SELECT class,
+               user,
+               seconds / 3600 AS gpu_hours,
+               100 * seconds / nullif(max(seconds) OVER (), 0) AS share,
+               weighted / 3600 AS weighted_hours
+        FROM (
+            SELECT CASE WHEN grouping(class) = 1 THEN 'all' ELSE class END AS class,
+                   CASE WHEN grouping(user) = 1 THEN 'all' ELSE user END AS user,
+                   grouping(class) AS is_total,
+                   grouping(user) AS is_whole,
+                   CAST(sum(exact(seconds)) AS DOUBLE) AS seconds,
+                   CASE WHEN count(weight) = count(*)
+                        THEN CAST(sum(exact(weight * seconds)) AS DOUBLE)
+                   END AS weighted
+            FROM gpu_held
+            WHERE ($device IS NULL OR is_device($device, device_name)) AND ",
+                $where,
+                "
+            GROUP BY GROUPING SETS ((), (class), (class, user))
+        )
+        WHERE seconds > 0
+        ORDER BY is_total DESC,
+                 max(seconds) OVER (PARTITION BY is_total, class) DESC,
+                 class,
+                 is_whole DESC,
+                 seconds DESC,
+                 user
+    "
+            ),
+            columns: &[
+                super::Column {
+                    name: "class",
+                    heading: "Class",
+                    unit: report::Unit::Label,
+                    meaning: "The class of the slots; `all` in the first row.",
+                },
+                super::Column {
+                    name: "user",
+                    heading: "User",
+                    unit: report::Unit::Label,
+                    meaning: "Who held them; `all` in a class's own row, a dash where the scheduler did not say.",
+                },
+                super::Column {
+                    name: "gpu_hours",
+                    heading: "GPU hours",
+                    unit: report::Unit::Hours,
+                    meaning: "GPUs held, times the time that they were seen to be held.",
+                },
+                super::Column {
+                    name: "share",
+                    heading: "Share %",
+                    unit: report::Unit::Percent,
+                    meaning: "Of all GPU hours of this table.",
+                },
+                super::Column {
+                    name: "weighted_hours",
+                    heading: "Weighted h",
+                    unit: report::Unit::Hours,
+                    meaning: "GPU hours times the model's weight; a dash where a model has none.",
+                },
+            ],
+            notes: $notes,
+            options: &[super::DEVICE],
+        };
+    };
+}
+
+/// Hours of GPUs by week or month.
+macro_rules! gpu_calendar {
+    ($name:literal, $question:literal, $part:literal, $heading:literal, $meaning:literal) => {
+        pub(super) static ANALYSIS: super::Analysis = super::Analysis {
+            name: $name,
+            question: $question,
+            sql: concat!(
+                "
+        SELECT part AS ",
+                $part,
+                ", ",
+                gpu_class!(),
+                ",
+               claimed / 3600 AS allocated_hours,
+               seen / 3600 AS available_hours,
+               100 * claimed / nullif(seen, 0) AS allocated_percent,
+               100 * claimed / nullif(seen, 0) - lag(100 * claimed / nullif(seen, 0)) OVER (
+                   PARTITION BY side, is_total, class ORDER BY part
+               ) AS change
+        FROM (
+            SELECT side, class, part, grouping(class) AS is_total, ",
+                gpu_sums!(),
+                "
+            FROM (
+                SELECT *, CAST(date_trunc('",
+                $part,
+                "', date) AS DATE) AS part
+                FROM ",
+                gpu_sides!("gpu_use_by_day"),
+                "
+            )
+            GROUP BY GROUPING SETS ((side, part), (side, class, part))
+        )
+        ORDER BY part, side DESC, is_total DESC, class_rank(class), class
+    "
+            ),
+            columns: &[
+                super::Column {
+                    name: $part,
+                    heading: $heading,
+                    unit: report::Unit::Date,
+                    meaning: $meaning,
+                },
+                super::GPU_CLASS,
+                super::Column {
+                    name: "allocated_hours",
+                    heading: "Allocated h",
+                    unit: report::Unit::Hours,
+                    meaning: "GPU hours that somebody held.",
+                },
+                super::Column {
+                    name: "available_hours",
+                    heading: "Available h",
+                    unit: report::Unit::Hours,
+                    meaning: "GPU hours that were seen, whatever the GPUs did.",
+                },
+                super::ALLOCATED_PERCENT,
+                super::Column {
+                    name: "change",
+                    heading: "Change",
+                    unit: report::Unit::Percent,
+                    meaning: "How many percentage points more than before; a dash in the first.",
+                },
+            ],
+            notes: &[super::GPU_SEEN],
+            options: &[],
+        };
+    };
+}
+
+mod backfill_users;
 mod cluster_summary;
 mod collections;
 mod daily;
 mod efficiency;
+mod gpu_at;
+mod gpu_doubts;
+mod gpu_draining;
 mod gpu_efficiency;
+mod gpu_machines;
+mod gpu_monthly;
+mod gpu_prevented;
+mod gpu_timeseries;
+mod gpu_usage;
+mod gpu_users;
+mod gpu_weekly;
+mod queue_pressure;
 mod rejects;
 mod rightsizing;
 mod states;
@@ -96,6 +306,8 @@ mod wasters;
 
 use report::Unit;
 
+use crate::option::{Alternative, AnalysisOption, Values};
+
 /// A question that people ask, and how it is answered.
 pub struct Analysis {
     /// As on the command line and in addresses.
@@ -105,6 +317,8 @@ pub struct Analysis {
     pub columns: &'static [Column],
     /// What a reader must know to read the numbers right.
     pub notes: &'static [&'static str],
+    /// What it can be told beside the period.
+    pub options: &'static [AnalysisOption],
 }
 
 /// One column of an answer.
@@ -116,7 +330,7 @@ pub struct Column {
 }
 
 /// Every analysis, in the order in which help and pages list them.
-pub static ANALYSES: [&Analysis; 18] = [
+pub static ANALYSES: [&Analysis; 30] = [
     &cluster_summary::ANALYSIS,
     &daily::ANALYSIS,
     &usage_by_user::ANALYSIS,
@@ -130,6 +344,18 @@ pub static ANALYSES: [&Analysis; 18] = [
     &states::ANALYSIS,
     &efficiency::ANALYSIS,
     &gpu_efficiency::ANALYSIS,
+    &gpu_usage::ANALYSIS,
+    &gpu_users::ANALYSIS,
+    &backfill_users::ANALYSIS,
+    &gpu_machines::ANALYSIS,
+    &gpu_draining::ANALYSIS,
+    &gpu_prevented::ANALYSIS,
+    &gpu_monthly::ANALYSIS,
+    &gpu_weekly::ANALYSIS,
+    &gpu_timeseries::ANALYSIS,
+    &gpu_at::ANALYSIS,
+    &gpu_doubts::ANALYSIS,
+    &queue_pressure::ANALYSIS,
     &wait::ANALYSIS,
     &time_limit::ANALYSIS,
     &rightsizing::ANALYSIS,
@@ -189,6 +415,34 @@ const MEMORY_EFFICIENCY: Column = Column {
     heading: "Memory %",
     unit: Unit::Percent,
     meaning: "Largest memory used of memory asked for, weighted by memory and time, over attempts where it was measured.",
+};
+
+/// Said by every analysis of what GPUs were seen to do.
+const GPU_SEEN: &str = "What a look at a cluster saw holds until the next look, and for twice its \
+    cadence at the most; for the rest nothing is known, and nothing is assumed.";
+
+/// Said where backfill is told apart.
+const GPU_BACKFILL: &str = "Where both sides of a GPU are claimed, it is the primary side's; \
+    gpu-doubts counts that.";
+
+const GPU_CLASS: Column = Column {
+    name: "class",
+    heading: "Class",
+    unit: Unit::Label,
+    meaning: "The class of the slots. A GPU has a primary side, and may be offered for backfill too: so All GPUs are the GPUs, and the classes of backfill are some of them again.",
+};
+const ALLOCATED_PERCENT: Column = Column {
+    name: "allocated_percent",
+    heading: "Allocated %",
+    unit: Unit::Percent,
+    meaning: "The time that they were held, of the time that they were seen.",
+};
+
+/// Which model.
+const DEVICE: AnalysisOption = AnalysisOption {
+    name: "device",
+    meaning: "Only this model: by its short or its whole name or by its family; * and ? stand for letters",
+    values: Values::Device,
 };
 
 /// Said by every analysis of usage.

@@ -151,4 +151,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "More than was asked for is advised only where jobs of the name ended OUT_OF_MEMORY or TIMEOUT: half more than those had asked for, at least.",
         "The largest saving comes first, four GiB of memory counting as much as one CPU.",
     ],
+    options: &[],
 };

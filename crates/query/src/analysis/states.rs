@@ -45,4 +45,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     notes: &[
         "Attempts that ended in the period, and those that had not ended when they were last observed.",
     ],
+    options: &[],
 };

@@ -55,4 +55,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "A limit that is far too long lets the scheduler fit fewer jobs into gaps.",
         PERCENTILES,
     ],
+    options: &[],
 };

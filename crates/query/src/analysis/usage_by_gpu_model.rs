@@ -72,4 +72,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         },
     ],
     notes: &[RUNNING_JOBS],
+    options: &[],
 };

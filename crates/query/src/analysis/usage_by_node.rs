@@ -50,4 +50,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "What a node has is the most that was seen of it in the period.",
         "The scheduler says which nodes an attempt held, not how much of each: it is taken as the same on all.",
     ],
+    options: &[],
 };

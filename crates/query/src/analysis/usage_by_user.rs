@@ -34,4 +34,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         MEMORY_EFFICIENCY,
     ],
     notes: USAGE_NOTES,
+    options: &[],
 };

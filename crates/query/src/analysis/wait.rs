@@ -98,4 +98,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "Only attempts that started in the period have a wait here; where many are still waiting, waits are longer than these. An array whose tasks wait together counts once among them, and what GPUs a waiting job will get is not known.",
         PERCENTILES,
     ],
+    options: &[],
 };

@@ -71,4 +71,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         RUNNING_JOBS,
         "Only attempts whose use was measured count here; those that still run are not measured yet.",
     ],
+    options: &[],
 };

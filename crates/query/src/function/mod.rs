@@ -6,6 +6,7 @@ mod exact;
 mod gpus_of;
 mod judged;
 mod nodes_of;
+mod pieces;
 mod seconds_between;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use crate::judgement::Judgement;
 /// Every function of one row, for a site's calendar and judgements.
 pub(crate) fn all(zone: &TimeZone, judgement: &Arc<Judgement>) -> Vec<ScalarUDF> {
     let mut functions = judged::functions(judgement);
+    functions.extend(pieces::functions(zone));
     functions.extend([
         seconds_between::function(),
         days_touched::function(zone),

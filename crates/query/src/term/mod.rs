@@ -111,11 +111,61 @@ macro_rules! gpu_shown {
     };
 }
 
+/// Seconds of GPUs by the parts of the calendar that a function gives.
+macro_rules! gpu_use_by {
+    ($pieces:literal) => {
+        concat!(
+            "
+            SELECT * EXCEPT (is_institution, is_prioritized, is_prioritized_machine,
+                             is_backfill_claimed, projects_said, has_backfill, masked, hidden,
+                             microseconds),
+                   microseconds / 1e6 AS seconds
+            FROM ",
+            gpu_shown!(concat!(
+                "(
+                    SELECT *,
+                           bool_or(projects_said) OVER (PARTITION BY cluster, machine)
+                               AS machine_projects
+                    FROM (
+                        SELECT cluster, machine,
+                               piece['start_time'] AS start_time,
+                               piece['date'] AS date,
+                               piece['hour'] AS hour,
+                               ",
+                gpu_state_columns!(),
+                ",
+                               sum(piece['microseconds']) AS microseconds
+                        FROM (
+                            SELECT *, unnest(",
+                $pieces,
+                "(from_time, to_time)) AS piece
+                            FROM (
+                                SELECT cluster, machine, from_time, to_time, ",
+                gpu_state_columns!(),
+                "
+                                FROM ",
+                gpu_cut!(),
+                "
+                            )
+                        )
+                        GROUP BY cluster, machine, piece['start_time'], piece['date'],
+                                 piece['hour'], ",
+                gpu_state_columns!(),
+                "
+                    )
+                )"
+            ))
+        )
+    };
+}
+
 mod collection_run;
 mod gpu_held;
 mod gpu_left_out;
 mod gpu_time;
 mod gpu_use;
+mod gpu_use_by_day;
+mod gpu_use_by_hour;
 mod job_ended;
 mod job_outcome;
 mod job_run;
@@ -143,7 +193,7 @@ pub struct Term {
 }
 
 /// Every term; one may use those before it.
-pub static TERMS: [&Term; 13] = [
+pub static TERMS: [&Term; 15] = [
     &job_run::TERM,
     &job_outcome::TERM,
     &job_ended::TERM,
@@ -153,6 +203,8 @@ pub static TERMS: [&Term; 13] = [
     &node_seen::TERM,
     &gpu_time::TERM,
     &gpu_use::TERM,
+    &gpu_use_by_hour::TERM,
+    &gpu_use_by_day::TERM,
     &gpu_held::TERM,
     &gpu_left_out::TERM,
     &collection_run::TERM,

@@ -13,7 +13,7 @@
 //! - `NOW 'time'`: when the questions that follow are asked;
 //! - `ZONE 'zone'`: days are added up by this calendar from now on;
 //! - `PERIOD 'from' 'to' ['zone']`: the time that what follows is about;
-//! - `REPORT name`: the answer of an analysis.
+//! - `REPORT name [option=value …]`: the answer of an analysis.
 //!
 //! A report that rests on GPU samples is asked again when their days are compacted, one that rests
 //! on sums of days without them; both must say the same.
@@ -145,7 +145,11 @@ impl Site {
             ["PERIOD", from, to, zone] => {
                 self.set_period(period(unquoted(from)?, unquoted(to)?, unquoted(zone)?)?);
             }
-            ["REPORT", name] => {
+            ["REPORT", name, ref options @ ..] => {
+                let pairs = options.iter().map(|option| option.split_once('='));
+                let pairs = pairs.map(|pair| pair.map(|(name, value)| (name.into(), value.into())));
+                self.question.options =
+                    pairs.collect::<Option<_>>().context("an option is name=value")?;
                 let report = query::run(&self.lake, query::analysis(name)?, &self.question).await?;
                 self.check_without_sums(name, &report).await?;
                 self.check_compacted(name, &report).await?;

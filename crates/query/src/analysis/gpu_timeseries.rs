@@ -1,0 +1,83 @@
+//! How many GPUs were used, over time.
+
+use report::Unit;
+
+use super::{
+    ALLOCATED_PERCENT, Alternative, Analysis, AnalysisOption, Column, GPU_BACKFILL, GPU_CLASS,
+    GPU_SEEN, Values,
+};
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    name: "gpu-timeseries",
+    question: "How many GPUs were used, over time?",
+    sql: concat!(
+        "
+        SELECT sums.start_time AS time, ",
+        gpu_class!(),
+        ",
+               100 * claimed / nullif(seen, 0) AS allocated_percent,
+               claimed / part.seconds AS allocated,
+               backfill / part.seconds AS backfill,
+               seen / part.seconds AS available
+        FROM (
+            SELECT side, class, start_time, grouping(class) AS is_total, ",
+        gpu_sums!(),
+        "
+            FROM ",
+        gpu_sides!("$rows"),
+        "
+            GROUP BY GROUPING SETS ((side, start_time), (side, class, start_time))
+        ) AS sums
+        JOIN (
+            SELECT piece['start_time'] AS start_time, piece['microseconds'] / 1e6 AS seconds
+            FROM (SELECT unnest($pieces($start, $known_end)) AS piece)
+        ) AS part ON part.start_time = sums.start_time
+        ORDER BY time, side DESC, is_total DESC, class_rank(class), class
+    "
+    ),
+    columns: &[
+        Column {
+            name: "time",
+            heading: "Time",
+            unit: Unit::Time,
+            meaning: "When the hour or day begins.",
+        },
+        GPU_CLASS,
+        ALLOCATED_PERCENT,
+        Column {
+            name: "allocated",
+            heading: "Allocated",
+            unit: Unit::Average,
+            meaning: "GPUs held on this side, on average over the hour or day.",
+        },
+        Column {
+            name: "backfill",
+            heading: "Backfill",
+            unit: Unit::Average,
+            meaning: "GPUs that backfill held and the primary side did not, on average.",
+        },
+        Column {
+            name: "available",
+            heading: "Available",
+            unit: Unit::Average,
+            meaning: "GPUs seen, whatever they did, on average.",
+        },
+    ],
+    notes: &["An hour or day of which nothing is known is not listed.", GPU_SEEN, GPU_BACKFILL],
+    options: &[AnalysisOption {
+        name: "step",
+        meaning: "How long a step is",
+        values: Values::OneOf(&[
+            Alternative {
+                word: "hour",
+                replaces: &[("$rows", "gpu_use_by_hour"), ("$pieces", "pieces_by_hour")],
+                heading: "",
+            },
+            Alternative {
+                word: "day",
+                replaces: &[("$rows", "gpu_use_by_day"), ("$pieces", "pieces_by_day")],
+                heading: "",
+            },
+        ]),
+    }],
+};

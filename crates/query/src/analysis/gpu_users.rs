@@ -1,0 +1,8 @@
+//! Who held GPUs, for how long.
+
+gpu_users!(
+    "gpu-users",
+    "Who held GPUs, for how long, in slots of which class?",
+    "true",
+    &[super::GPU_SEEN, super::GPU_BACKFILL]
+);

@@ -1,0 +1,157 @@
+//! What can be said to an analysis beside the period: by what to add up, which model, when.
+
+use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+
+use crate::analysis::{Analysis, Column};
+use crate::{Question, nearest, term};
+
+/// Something that an analysis can be told.
+pub struct AnalysisOption {
+    /// As on the command line (`--by`) and in addresses (`?by=`).
+    pub name: &'static str,
+    pub meaning: &'static str,
+    pub values: Values,
+}
+
+/// What an option may be.
+pub enum Values {
+    /// One of some words; the first if none is said.
+    OneOf(&'static [Alternative]),
+    /// A model, by any of its names or by its family; a pattern. In the statement `$NAME` is the
+    /// text, or null.
+    Device,
+    /// A day or moment; the period's last if none is said. In the statement `$NAME` is the moment.
+    Moment,
+}
+
+/// A word, and what it means in the statement.
+pub struct Alternative {
+    pub word: &'static str,
+    /// What stands for what in the statement.
+    pub replaces: &'static [(&'static str, &'static str)],
+    /// The heading of the column that has the option's name; blank: there is no such column.
+    pub heading: &'static str,
+}
+
+/// An analysis, asked with some options.
+pub(crate) struct Asked<'a> {
+    pub(crate) analysis: &'a Analysis,
+    pub(crate) sql: String,
+    /// Headings that differ, by the name of the column; one that is blank is left out.
+    pub(crate) headings: Vec<(&'static str, &'static str)>,
+}
+
+impl Asked<'_> {
+    /// The heading of a column; nothing if it is left out.
+    pub(crate) fn heading(&self, column: &Column) -> Option<&'static str> {
+        let other = self.headings.iter().find(|(name, _)| *name == column.name);
+        Some(other.map_or(column.heading, |(_, heading)| heading)).filter(|text| !text.is_empty())
+    }
+}
+
+/// The analysis as it is asked; an option that it does not have, or a value that the option does
+/// not have, is answered with what there is.
+pub(crate) fn asked<'a>(analysis: &'a Analysis, question: &Question) -> Result<Asked<'a>> {
+    let names: Vec<&str> = analysis.options.iter().map(|option| option.name).collect();
+    for name in question.options.keys() {
+        if names.contains(&name.as_str()) {
+            continue;
+        }
+        match (nearest(name, names.iter().copied()), &names[..]) {
+            (Some(near), _) => {
+                bail!("{} has no option {name:?}; did you mean {near:?}?", analysis.name)
+            }
+            (None, []) => bail!("{} has no option {name:?}, nor any other", analysis.name),
+            (None, names) => {
+                bail!("{} has no option {name:?}; it has {}", analysis.name, names.join(", "))
+            }
+        }
+    }
+    let period = &question.period;
+    let known_end = question.known_end();
+    let seconds = (known_end.as_microsecond() - period.start.as_microsecond()) as f64 / 1e6;
+    let mut sql = analysis.sql.to_owned();
+    let mut headings = Vec::new();
+    for option in analysis.options {
+        let said = question.options.get(option.name).map(String::as_str);
+        match option.values {
+            Values::OneOf(alternatives) => {
+                let chosen = one_of(option.name, alternatives, said)?;
+                for (word, stands_for) in chosen.replaces {
+                    sql = sql.replace(word, stands_for);
+                }
+                headings.push((option.name, chosen.heading));
+            }
+            Values::Device => {
+                let text = said.map(|text| format!("'{}'", text.replace('\'', "''")));
+                let text = text.as_deref().unwrap_or("NULL");
+                sql = sql.replace(
+                    &format!("${}", option.name),
+                    &format!("arrow_cast({text}, 'Utf8View')"),
+                );
+            }
+            Values::Moment => {
+                let moment = match said {
+                    Some(text) => moment(option.name, text, question)?,
+                    None => Timestamp::from_microsecond(known_end.as_microsecond() - 1)
+                        .context("the beginning of the calendar")?,
+                };
+                sql = sql.replace(&format!("${}", option.name), &term::moment(moment));
+            }
+        }
+    }
+    let sql = sql
+        .replace("$period_seconds", &format!("nullif({seconds:?}, 0)"))
+        .replace("$start", &term::moment(period.start))
+        .replace("$known_end", &term::moment(known_end));
+    Ok(Asked { analysis, sql, headings })
+}
+
+fn one_of<'a>(
+    option: &str,
+    alternatives: &'a [Alternative],
+    said: Option<&str>,
+) -> Result<&'a Alternative> {
+    let Some(said) = said else {
+        return alternatives.first().context("an option has alternatives");
+    };
+    if let Some(chosen) = alternatives.iter().find(|one| one.word == said) {
+        return Ok(chosen);
+    }
+    let words: Vec<&str> = alternatives.iter().map(|one| one.word).collect();
+    match nearest(said, words.iter().copied()) {
+        Some(near) => bail!("there is no {option} {said:?}; did you mean {near:?}?"),
+        None => bail!("there is no {option} {said:?}; there are {}", words.join(", ")),
+    }
+}
+
+/// A day or a moment, in the site's zone unless it says which, within the period.
+fn moment(option: &str, text: &str, question: &Question) -> Result<Timestamp> {
+    let zone = &question.period.zone;
+    let moment = match text.parse::<Timestamp>() {
+        Ok(moment) => moment,
+        Err(_) => {
+            let Ok(time) = text.parse::<DateTime>() else {
+                bail!(
+                    "{option} {text:?} is no day or moment; write 2026-11-01, 2026-11-01T12:00 or \
+                     2026-11-01T12:00:00Z"
+                );
+            };
+            time.to_zoned(zone.clone())
+                .with_context(|| format!("{option} {text:?} does not exist in this zone"))?
+                .timestamp()
+        }
+    };
+    let period = &question.period;
+    if moment < period.start || moment >= question.known_end() {
+        bail!(
+            "{option} {text:?} lies outside of the period that is asked about, which is from {} \
+             to {}",
+            period.start.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z"),
+            question.known_end().to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z"),
+        );
+    }
+    Ok(moment)
+}
