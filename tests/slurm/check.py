@@ -13,6 +13,7 @@ import math
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -72,6 +73,7 @@ class Lake:
     def __init__(self, plimsoll, site, name, configuration=None):
         self.plimsoll = plimsoll
         self.site = site
+        self.configuration = site.configuration("maple")
         self.folder = site.folder / name
         self.folder.mkdir()
         if configuration is None:
@@ -83,7 +85,7 @@ class Lake:
         (self.folder / "plimsoll.toml").write_text(configuration)
 
     def start(self, *words):
-        environment = {**ENVIRONMENT, "SLURM_CONF": self.site.configuration("maple"), "HOME": str(self.folder),
+        environment = {**ENVIRONMENT, "SLURM_CONF": self.configuration, "HOME": str(self.folder),
                        "NO_COLOR": "1"}
         # Whoever runs it has their own ideas of these.
         environment.update({"TZ": "America/St_Johns", "SLURM_TIME_FORMAT": "relative"})
@@ -537,6 +539,30 @@ def one_database(plimsoll, site, lake):
             [name_of(name) for name in given.keys() | expected.keys() if given.get(name) != expected.get(name)])
 
 
+def over_ssh(plimsoll, site, lake):
+    name = "collected over ssh, the lake is the same, and names keep what shells and delimiters are made of"
+    if not shutil.which("sshd", path="/usr/sbin"):
+        print(f"skipped {name}: no ssh server could be installed", flush=True)
+        return
+    with check(name), site.ssh() as words:
+        text = "".join(
+            f'[[cluster]]\nname = "{cluster}"\nkind = "slurm"\ncommand_prefix = '
+            f'{json.dumps([*words, "env", f"SLURM_CONF={site.configuration(cluster)}"])}\n' for cluster in CLUSTERS)
+        remote = Lake(plimsoll, site, "lake-over-ssh", 'data_dir = "data"\n' + text)
+        # Nothing here knows the clusters but through ssh.
+        remote.configuration = "/nonexistent"
+        remote.collect()
+        attempts, _ = snapshot(site)
+        expected, given = final(lake, attempts), final(remote, attempts)
+        assert given == expected, first_few(
+            [name_of(name) for name in given.keys() | expected.keys() if given.get(name) != expected.get(name)])
+        names = {job["job_name"] for job in given.values() if job["job_name"]}
+        for mark in ("|", "\n", "'", "$(", "\x1f"):
+            assert any(mark in name for name in names), f"no name has {mark!r} any more"
+        rejects = remote.sql("SELECT source, reason, text FROM reject")
+        assert not rejects, first_few([f"{row['source']}: {row['reason']}: {row['text'][:80]!r}" for row in rejects])
+
+
 def against_sreport(plimsoll, site):
     """The same sums by SLURM itself, which adds up hours that are over."""
     end = int(time.time()) // 3600 * 3600
@@ -638,6 +664,7 @@ def main():
     killed(plimsoll, site, lake)
     without_accounting(site, lake)
     one_database(plimsoll, site, lake)
+    over_ssh(plimsoll, site, lake)
     corrected_later(site, lake)
     against_sreport(plimsoll, site)
     complete_days(plimsoll, site)

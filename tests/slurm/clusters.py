@@ -1,8 +1,11 @@
 """The two clusters that `up` started: how to ask them, and how to wait for what they say."""
 
+import contextlib
 import os
 import pathlib
+import shutil
 import signal
+import socket
 import subprocess
 import time
 
@@ -109,6 +112,44 @@ class Site:
         """Starts a slurmctld again, as `up` did, and waits until it answers."""
         self.start(cluster, "slurmctld")
         wait_for(f"slurmctld of {cluster}", lambda: self.tell(cluster, "scontrol", "ping"))
+
+    @contextlib.contextmanager
+    def ssh(self):
+        """An ssh server on a port of this machine alone, for one key; gives the words that come before a
+        command there."""
+        folder = self.folder / "ssh"
+        folder.mkdir(mode=0o700)
+        for key in ("host", "own"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / key], check=True)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        (folder / "known").write_text(f"[127.0.0.1]:{port} {(folder / 'host.pub').read_text()}")
+        (folder / "config").write_text(
+            f"ListenAddress 127.0.0.1:{port}\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/own.pub\n"
+            "PermitRootLogin prohibit-password\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
+            "StrictModes no\nUsePAM yes\nPidFile none\n")
+        # An empty folder that it needs, and that is there only where the machine runs a server of its own.
+        separated = pathlib.Path("/run/sshd")
+        is_new = not separated.exists()
+        separated.mkdir(mode=0o755, exist_ok=True)
+        with open(self.folder / "log/sshd.log", "wb") as log:
+            # It leaves the folder and hides its environment, by which `down` would find it: it ends
+            # with this process.
+            server = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", shutil.which("sshd", path="/usr/sbin"), "-D", "-e", "-f",
+                 folder / "config"], env=ENVIRONMENT, stderr=log)
+        words = ["ssh", "-F", "none", "-p", str(port), "-i", str(folder / "own"), "-o", "BatchMode=yes",
+                 "-o", f"UserKnownHostsFile={folder}/known", "root@127.0.0.1"]
+        try:
+            wait_for("sshd", lambda: server.poll() is not None or subprocess.run(
+                [*words, "true"], env=ENVIRONMENT, capture_output=True).returncode == 0)
+            yield words
+        finally:
+            server.kill()
+            server.wait()
+            if is_new:
+                separated.rmdir()
 
     def start(self, folder, daemon):
         # `down` knows by the variable that it is one of ours.

@@ -14,7 +14,7 @@ use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::statistics::Statistics;
 use parquet::schema::types::ColumnPath;
-use record::{Cell, GpuSpan, Record, Table};
+use record::{Cell, Column, GpuSpan, Job, JobDay, NodeDay, Record, Table};
 use serde::{Deserialize, Serialize};
 
 /// The range of a column of moments in one file, in microseconds since the epoch.
@@ -43,8 +43,9 @@ pub(crate) fn encode<R: Record>(rows: &[&R]) -> Result<(Vec<u8>, Footer)> {
         .with_skip_arrow_metadata(true);
     let mut bytes = Vec::new();
     let mut writer = ArrowWriter::try_new_with_options(&mut bytes, table.schema().into(), options)?;
-    // Batches bound the memory that the columns take beside the rows.
-    for rows in rows.chunks(ROWS_A_BATCH) {
+    // Batches bound the memory that the columns take beside the rows, and each is read once for
+    // each column: a small one stays in the processor's cache.
+    for rows in rows.chunks(ROWS_A_BATCH_WRITTEN) {
         writer.write(&R::to_batch(rows))?;
     }
     let metadata = writer.close()?;
@@ -130,6 +131,7 @@ pub(crate) fn check_columns(table: &Table, bytes: &Bytes) -> Result<()> {
 }
 
 const ROWS_A_BATCH: usize = 16 * 1024;
+const ROWS_A_BATCH_WRITTEN: usize = 1024;
 
 /// Small enough that a busy day's file has several row groups to skip.
 const ROWS_A_GROUP: usize = 64 * 1024;
@@ -152,25 +154,38 @@ fn properties(table: &Table) -> WriterProperties {
             .set_column_statistics_enabled(ColumnPath::from(name), EnabledStatistics::Chunk);
     }
     for column in table.columns {
-        let is_moment =
-            matches!((column.data_type)(), DataType::Timestamp(TimeUnit::Microsecond, _));
-        // Moments hardly repeat, but those of neighbours are near one another; only when things
-        // were observed is the same for many, and so are the looks at which GPUs changed.
-        if is_moment && column.name != table.observed && !is_gpu_span {
+        if let Some(encoding) = encoding_of_unlike(table, column) {
             properties = properties
                 .set_column_dictionary_enabled(ColumnPath::from(column.name), false)
-                .set_column_encoding(ColumnPath::from(column.name), Encoding::DELTA_BINARY_PACKED);
-        }
-    }
-    if is_gpu_span {
-        // Ids hardly repeat but begin alike.
-        for name in ["gpu_id", "primary_job_id", "backfill_job_id"] {
-            properties = properties
-                .set_column_dictionary_enabled(ColumnPath::from(name), false)
-                .set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BYTE_ARRAY);
+                .set_column_encoding(ColumnPath::from(column.name), encoding);
         }
     }
     properties.build()
+}
+
+/// How a column is written whose values hardly repeat: a dictionary of them would be larger than
+/// they are, and dearer. None for one whose values do.
+fn encoding_of_unlike(table: &Table, column: &Column) -> Option<Encoding> {
+    let is_gpu_span = table.name == GpuSpan::TABLE.name;
+    let is_of_jobs =
+        [Job::TABLE.name, JobDay::TABLE.name, NodeDay::TABLE.name].contains(&table.name);
+    match ((column.data_type)(), column.name) {
+        // Moments of neighbours are near one another; only when things were observed is the same
+        // for many, and so are the looks at which GPUs changed.
+        (DataType::Timestamp(TimeUnit::Microsecond, _), name) => {
+            (name != table.observed && !is_gpu_span).then_some(Encoding::DELTA_BINARY_PACKED)
+        }
+        // Ids begin alike.
+        (_, "gpu_id" | "primary_job_id" | "backfill_job_id") if is_gpu_span => {
+            Some(Encoding::DELTA_BYTE_ARRAY)
+        }
+        (_, "job_id") if is_of_jobs => Some(Encoding::DELTA_BYTE_ARRAY),
+        (_, "elapsed_seconds") if is_of_jobs => Some(Encoding::DELTA_BINARY_PACKED),
+        // What people ask for, and get, are a few round numbers; what is measured is not.
+        (_, "req_mem_mb" | "alloc_mem_mb") => None,
+        (DataType::Float64, _) if is_of_jobs => Some(Encoding::PLAIN),
+        _ => None,
+    }
 }
 
 fn footer(table: &Table, metadata: &ParquetMetaData) -> Footer {

@@ -220,10 +220,13 @@ async fn a_tracker_that_was_lost_is_read_from_the_files() {
     assert_eq!(day_one.rows, 1);
     // One job, submitted at 10:00 and ended an hour later.
     assert_eq!(day_one.times["end_time"].max, Some(time("2026-01-01T11:00:00Z").as_microsecond()));
-    // The job of the second is not over, so only the first can no longer change.
-    assert!(tracker.is_complete("2026-01-01".parse().unwrap()));
-    assert!(!tracker.is_complete("2026-01-02".parse().unwrap()));
-    assert!(!tracker.is_complete("2025-12-31".parse().unwrap()));
+    // The second was just over, so its last hour is asked about again; of its jobs one is not over.
+    let due_from = |day: &str| tracker.due_from(day.parse().unwrap());
+    assert_eq!(due_from("2026-01-01"), None);
+    assert_eq!(due_from("2026-01-02"), Some(time("2026-01-02T23:00:00Z")));
+    assert_eq!(due_from("2025-12-31"), Some(time("2025-12-31T00:00:00Z")));
+    let open: Vec<&str> = tracker.open_jobs().map(|job| job.job_id.as_str()).collect();
+    assert_eq!(open, ["2"]);
 
     std::fs::remove_dir_all(lake.root().join("tracker")).unwrap();
     assert_eq!(lake.tracker("maple").await.unwrap(), Tracker::default());
@@ -285,7 +288,7 @@ async fn sums_that_are_missing_or_of_another_calendar_are_made_again() {
 }
 
 #[tokio::test]
-async fn a_day_that_is_not_over_is_not_complete_however_final_its_jobs_are() {
+async fn a_day_that_is_not_over_is_asked_about_again_however_final_its_jobs_are() {
     let (_folder, lake) = lake();
     let mut writer = lake.writer("maple").await.unwrap();
     writer
@@ -296,7 +299,7 @@ async fn a_day_that_is_not_over_is_not_complete_however_final_its_jobs_are() {
     let until_now = ("2026-01-01T18:00:00Z", "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z");
     writer.collected(&[collection(until_now.0, until_now.1, until_now.2)]).await.unwrap();
     assert_eq!(writer.tracker().days[&today].collected_time, time("2026-01-01T18:00:00Z"));
-    assert!(!writer.tracker().is_complete(today));
+    assert_eq!(writer.tracker().due_from(today), Some(time("2026-01-01T17:00:00Z")));
 }
 
 #[tokio::test]

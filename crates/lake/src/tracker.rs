@@ -145,13 +145,6 @@ impl Tracker {
         (facts.collected_time < over + LAG).then(|| start.max(facts.collected_time - LAG))
     }
 
-    /// Whether nothing of a day can change any more: it was asked about when it was over, and every
-    /// job that could have touched it has ended.
-    pub fn is_complete(&self, day: Date) -> bool {
-        self.due_from(day).is_none()
-            && !self.open_jobs().any(|job| path::date(job.submit_time) <= day)
-    }
-
     /// The jobs that are not over.
     pub fn open_jobs(&self) -> impl Iterator<Item = &OpenJob> {
         self.open.values().flat_map(|file| &file.jobs)

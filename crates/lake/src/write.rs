@@ -1,11 +1,12 @@
 //! Records into files, whole or not at all.
 
 use std::any::Any;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
+use hashbrown::HashMap;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use object_store::path::Path;

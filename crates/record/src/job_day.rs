@@ -1,8 +1,8 @@
 //! What jobs did on one day: attempts added up, so that a long question need not read each.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 
+use hashbrown::HashMap;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 

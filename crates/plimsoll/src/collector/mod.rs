@@ -3,11 +3,11 @@
 mod fetch;
 mod plan;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use futures::{Stream, StreamExt, TryStreamExt, stream};
+use hashbrown::HashSet;
 use indicatif::ProgressBar;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -187,7 +187,6 @@ impl Collector {
         let mut seen = Seen { is_whole: true, ..Seen::default() };
         let mut earlier: Vec<Job> = Vec::new();
         if let Some(queue) = &self.queue {
-            seen.jobs.extend(queue.waiting.iter().map(key));
             seen.set_aside.extend(queue.set_aside.iter().cloned());
             earlier.extend(queue.waiting.iter().cloned());
         }
@@ -196,20 +195,20 @@ impl Collector {
         while let Some(answer) = answers.try_next().await? {
             let (start, _) = answer.asked.window.context("an answer about no window")?;
             progress.set_message(format!("jobs of {}", start.strftime("%Y-%m-%d")));
-            let read = self.read_jobs(&answer)?;
+            let mut read = self.read_jobs(&answer)?;
             seen.is_whole &= read.collection.error.is_none();
             seen.set_aside.extend(read.rejects.iter().map(|reject| reject.text.clone()));
             seen.time = seen.time.max(Some(answer.asked.time));
-            let accounted: HashSet<_> = read.records.iter().map(key).collect();
+            seen.jobs.extend(read.records.iter().map(key));
             // What sacct says of a waiting job, it says later than squeue.
-            earlier.retain(|job| job.source != "squeue" || !accounted.contains(&key(job)));
-            seen.jobs.extend(accounted);
+            earlier.retain(|job| job.source != "squeue" || !seen.jobs.contains(&key(job)));
             let day = start.to_zoned(TimeZone::UTC).start_of_day()?.timestamp();
             let is_due = |job: &Job| job.submit_time >= day;
             let due = read.records.iter().chain(&earlier).filter(|job| is_due(job));
             change += self.writer.upsert(due).await?;
             earlier.retain(|job| !is_due(job));
-            earlier.extend(read.records.into_iter().filter(|job| !is_due(job)));
+            read.records.retain(|job| !is_due(job));
+            earlier.append(&mut read.records);
             runs.push((read.collection, read.rejects));
             if runs.len() == 7 {
                 change += self.writer.upsert(&std::mem::take(&mut earlier)).await?;
@@ -219,6 +218,9 @@ impl Collector {
         }
         change += self.writer.upsert(&earlier).await?;
         self.keep(runs, change).await?;
+        if let Some(queue) = &self.queue {
+            seen.jobs.extend(queue.waiting.iter().map(key));
+        }
         Ok(seen)
     }
 
@@ -263,6 +265,9 @@ impl Collector {
             .filter(|job| !job.is_waiting || self.queue.is_some())
             .cloned()
             .collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
         let Some(time) = self.queue.as_ref().map(|queue| queue.time).or(seen.time) else {
             return Ok(());
         };

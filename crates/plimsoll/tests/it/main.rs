@@ -16,3 +16,4 @@ mod reprocess;
 mod serve;
 mod street;
 mod stub;
+mod summary;

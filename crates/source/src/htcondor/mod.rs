@@ -4,6 +4,8 @@ mod condor_history;
 mod condor_q;
 mod condor_status;
 mod execution;
+#[cfg(test)]
+mod recordings;
 mod schedds;
 
 pub use condor_history::{CondorHistory, condor_history, condor_history_of};
@@ -40,9 +42,10 @@ mod fixture {
 
     use std::collections::HashMap;
 
+    pub(super) const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/htcondor");
+
     pub(super) fn read(name: &str) -> Vec<u8> {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/htcondor");
-        std::fs::read(format!("{folder}/{name}")).unwrap()
+        std::fs::read(format!("{FOLDER}/{name}")).unwrap()
     }
 
     /// The rows of a CSV file by column; a cell in quotes may hold commas.

@@ -23,10 +23,18 @@ pub(crate) fn mebibytes(text: &[u8], bare: Bare) -> Option<f64> {
         _ if bare == Bare::Bytes => (text, 1.0 / BYTES),
         _ => (text, 1.0),
     };
-    // Rust reads more than SLURM writes: `inf`, `1e3`, `-1`.
-    let plain = number.iter().all(|&byte| byte.is_ascii_digit() || byte == b'.');
-    let number: f64 = plain.then(|| std::str::from_utf8(number).ok())??.parse().ok()?;
-    Some(number * factor).filter(|amount| amount.is_finite())
+    Some(decimal(number)? * factor).filter(|amount| amount.is_finite())
+}
+
+/// A number as SLURM writes it. Rust reads more: `inf`, `1e3`, `-1`.
+fn decimal(text: &[u8]) -> Option<f64> {
+    // Nearly all are whole; up to 15 digits a double holds each.
+    if (1..=15).contains(&text.len()) && text.iter().all(u8::is_ascii_digit) {
+        let whole = text.iter().fold(0, |whole, digit| 10 * whole + u64::from(digit - b'0'));
+        return Some(whole as f64);
+    }
+    let plain = text.iter().all(|&byte| byte.is_ascii_digit() || byte == b'.');
+    plain.then(|| std::str::from_utf8(text).ok())??.parse().ok()
 }
 
 #[cfg(test)]

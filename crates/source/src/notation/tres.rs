@@ -42,9 +42,18 @@ pub(crate) fn resources(list: &[u8]) -> Option<Resources> {
     Some(resources)
 }
 
-/// The value of one resource in a list.
-pub(crate) fn value<'a>(list: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
-    items(list).flatten().find(|(name, _)| *name == wanted).map(|(_, value)| value)
+/// The values of some resources in a list, found in one pass.
+pub(crate) fn values<'a, const N: usize>(
+    list: &'a [u8],
+    wanted: [&[u8]; N],
+) -> [Option<&'a [u8]>; N] {
+    let mut values = [None; N];
+    for (name, value) in items(list).flatten() {
+        if let Some(place) = wanted.iter().position(|wanted| *wanted == name) {
+            values[place].get_or_insert(value);
+        }
+    }
+    values
 }
 
 /// Counts by model in their one spelling, `a100=2,h100=1`; none is unknown.
@@ -62,7 +71,7 @@ pub(crate) fn by_model(types: &mut [(&str, i64)]) -> Option<String> {
 
 fn items(list: &[u8]) -> impl Iterator<Item = Option<(&[u8], &[u8])>> {
     list.split(|&byte| byte == b',').map(|item| {
-        let equals = memchr::memchr(b'=', item)?;
+        let equals = item.iter().position(|&byte| byte == b'=')?;
         Some((&item[..equals], &item[equals + 1..]))
     })
 }
@@ -125,9 +134,9 @@ mod tests {
     }
 
     #[test]
-    fn one_value_is_found_by_its_name() {
+    fn values_are_found_by_their_names() {
         let usage = b"cpu=00:00:03,energy=0,gres/gpumem=1024,gres/gpuutil=57,mem=59940864";
-        assert_eq!(value(usage, b"gres/gpuutil"), Some(&b"57"[..]));
-        assert_eq!(value(usage, b"gpuutil"), None);
+        let found = values(usage, [b"mem", b"gpuutil", b"gres/gpuutil"]);
+        assert_eq!(found, [Some(&b"59940864"[..]), None, Some(&b"57"[..])]);
     }
 }

@@ -14,7 +14,7 @@
 //! not take a good one with it. A row beyond 64 KiB is set aside. None of this depends on where
 //! the text was cut into pieces.
 
-use memchr::{memchr, memchr2_iter};
+use memchr::memchr;
 
 /// The longest row. `JobName` is at most 255 bytes, and the rest of a row some hundreds; node
 /// lists and TRES lists are the only others that grow.
@@ -186,7 +186,7 @@ impl Rows {
     /// Finds the lines that end in the part of the buffer that was not searched before.
     fn search(&mut self, shape: Shape, buffer: &[u8], reader: &mut impl Reader) {
         let from = self.searched;
-        for found in memchr2_iter(shape.delimiter, b'\n', &buffer[from..]) {
+        each_of_two(shape.delimiter, b'\n', &buffer[from..], |found| {
             let at = from + found;
             if buffer[at] == b'\n' {
                 self.end_line(shape, buffer, at, reader);
@@ -194,7 +194,7 @@ impl Rows {
             } else if self.line_ends.len() <= shape.delimiters {
                 self.line_ends.push((at - self.line_start) as u32);
             }
-        }
+        });
         self.searched = buffer.len();
     }
 
@@ -328,8 +328,56 @@ impl Rows {
     }
 }
 
+/// Gives the places of two bytes in a text, in order. Cells are some eight bytes long, so every
+/// eight bytes are compared at once: `memchr` is made for finding what is far.
+fn each_of_two(one: u8, other: u8, text: &[u8], mut found: impl FnMut(usize)) {
+    let (words, rest) = text.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let mut marks = mark_equal(word, one) | mark_equal(word, other);
+        while marks != 0 {
+            found(8 * index + marks.trailing_zeros() as usize / 8);
+            marks &= marks - 1;
+        }
+    }
+    for (index, &byte) in rest.iter().enumerate() {
+        if byte == one || byte == other {
+            found(8 * words.len() + index);
+        }
+    }
+}
+
+/// The highest bit of each byte of a word that equals a byte.
+fn mark_equal(word: u64, byte: u8) -> u64 {
+    const LOW_BITS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let differing = word ^ u64::from_ne_bytes([byte; 8]);
+    // Adding carries into the highest bit unless all the lower ones are 0, and never beyond it.
+    !(((differing & LOW_BITS) + LOW_BITS) | differing | LOW_BITS)
+}
+
 /// Whether a cell can be a job id: `12`, `16_5`, `18_[0-99%10]`, `24+1`, `12.batch`.
 fn is_id(cell: &[u8]) -> bool {
     cell.first().is_some_and(u8::is_ascii_digit)
         && cell.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_+.[]-,%:".contains(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::each_of_two;
+
+    #[test]
+    fn two_bytes_are_found_wherever_they_stand() {
+        for text in
+            ["", "|", "a|b\n", "|||||||\n", "1234567|\n234567890||", "{}\x0b\t\u{fc}\u{8a}|"]
+        {
+            let expected: Vec<usize> = text
+                .bytes()
+                .enumerate()
+                .filter_map(|(at, byte)| (byte == b'|' || byte == b'\n').then_some(at))
+                .collect();
+            let mut found = Vec::new();
+            each_of_two(b'|', b'\n', text.as_bytes(), |at| found.push(at));
+            assert_eq!(found, expected, "{text:?}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ mod tests;
 use std::collections::HashMap;
 use std::time::Duration;
 
+use hashbrown::DefaultHashBuilder;
 use jiff::Timestamp;
 use record::{Job, Usage, is_final_state};
 
@@ -423,12 +424,17 @@ impl Measured {
         let tasks = value(row, columns.tasks, count)?;
         let energy_joules = value(row, columns.energy, joules)?.flatten();
         // The largest task's is what was asked for once: text that was kept from then is read too.
-        let usage = match row.cell(columns.usage_of_all_tasks) {
+        let of_all_tasks = row.cell(columns.usage_of_all_tasks);
+        let usage = match of_all_tasks {
             [] => row.cell(columns.usage_of_largest_task),
             usage => usage,
         };
-        let memory_mb = tres::value(row.cell(columns.usage_of_all_tasks), b"mem")
-            .and_then(|text| size::mebibytes(text, Bare::Bytes))
+        let [memory, gpu_percent, gpu_memory] =
+            tres::values(usage, [b"mem", b"gres/gpuutil", b"gres/gpumem"]);
+        let mebibytes = |text| size::mebibytes(text, Bare::Bytes);
+        let memory_mb = memory
+            .filter(|_| !of_all_tasks.is_empty())
+            .and_then(mebibytes)
             .or_else(|| rss_mb.map(|rss_mb| rss_mb * tasks.unwrap_or(1).max(1) as f64))
             // Nothing runs in no memory: it was over before it was looked at.
             .filter(|memory_mb| *memory_mb > 0.0);
@@ -444,14 +450,9 @@ impl Measured {
         }
         // Steps overlap (`batch` lasts as long as those that it starts), so energy is not added.
         self.energy_joules = larger(self.energy_joules, energy_joules);
-        if memchr::memmem::find(usage, b"gres/gpu").is_some() {
-            let percent =
-                tres::value(usage, b"gres/gpuutil").and_then(count).map(|percent| percent as f64);
-            let memory_mb = tres::value(usage, b"gres/gpumem")
-                .and_then(|text| size::mebibytes(text, Bare::Bytes));
-            self.gpu_percent = larger(self.gpu_percent, percent);
-            self.gpu_memory_mb = larger(self.gpu_memory_mb, memory_mb);
-        }
+        let percent = gpu_percent.and_then(count).map(|percent| percent as f64);
+        self.gpu_percent = larger(self.gpu_percent, percent);
+        self.gpu_memory_mb = larger(self.gpu_memory_mb, gpu_memory.and_then(mebibytes));
         Ok(())
     }
 
@@ -509,7 +510,7 @@ impl Measured {
 /// anew what is requeued, and what is left after a change of size, at that moment. A row keeps its
 /// number when it ends, or a change of size ends it, and takes the place of what was known before.
 fn number_attempts(jobs: &mut [Job]) {
-    let mut seen = HashMap::with_capacity(jobs.len());
+    let mut seen = HashMap::with_capacity_and_hasher(jobs.len(), DefaultHashBuilder::default());
     let attempts: Vec<i64> = jobs
         .iter()
         .map(|job| {
