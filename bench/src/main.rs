@@ -2,6 +2,9 @@
 //!
 //! `bench print FOLDER SEED DAYS JOBS_A_DAY NODES FIRST_DAY` writes what the simulated `sacct`
 //! prints, a file a day; `bench ingest FOLDER DATA_DIR` parses those files and writes the lake.
+//!
+//! `bench slots FOLDER MACHINES LOOKS` writes what the simulated `condor_status` prints every five
+//! minutes, a file a look.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
@@ -16,7 +19,7 @@ use lake::Lake;
 use record::Job;
 use source::simulated::{Scale, Simulated, Site};
 use source::slurm::{self, Offered, Sacct};
-use source::{Machine, Parser};
+use source::{Machine, Parser, htcondor};
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -33,7 +36,10 @@ fn main() -> Result<()> {
         ["ingest", folder, data_dir] => tokio::runtime::Builder::new_current_thread()
             .build()?
             .block_on(ingest(Path::new(folder), Path::new(data_dir))),
-        _ => bail!("see bench/run"),
+        ["slots", folder, machines, looks] => {
+            slots(Path::new(folder), machines.parse()?, looks.parse()?)
+        }
+        _ => bail!("see bench/run and bench/gpus"),
     }
 }
 
@@ -77,6 +83,29 @@ fn print(folder: &Path, seed: u64, days: i64, jobs: u32, nodes: u32, first: Date
         written?;
         file.flush()?;
         day = next;
+    }
+    Ok(())
+}
+
+fn slots(folder: &Path, machines: u32, looks: u32) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    let start = midnight(Date::constant(2026, 3, 2))?;
+    let scale = Scale {
+        seed: 1,
+        start,
+        end: start + SignedDuration::from_hours(24),
+        slurm_jobs_per_day: 1,
+        slurm_nodes: 1,
+        condor_machines: machines,
+    };
+    let site = Arc::new(Site::new(&scale));
+    for look in 0..looks {
+        let now = start + SignedDuration::from_mins(12 * 60 + 5 * i64::from(look));
+        let cluster = Site::condor_pool().to_owned();
+        let machine = Simulated { site: site.clone(), cluster, now };
+        let mut text = Vec::new();
+        machine.run(&htcondor::condor_status(), &mut |piece| text.extend_from_slice(piece))?;
+        fs::write(folder.join(format!("{look:02}.json")), text)?;
     }
     Ok(())
 }

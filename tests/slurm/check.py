@@ -405,6 +405,32 @@ def nodes_and_queue(site, lake):
             assert word in given[node]["state"].split("+"), f"{node} is {given[node]['state']}, not {word}"
         gpus = (given["g01"]["gpus"], given["g01"]["gpu_types"], given["g01"]["alloc_gpus"])
         assert gpus == (5, "a100=4,h100=1", 2), f"g01 has {gpus}"
+    with check("each GPU of a node has its index, its model and who holds it, as scontrol says"):
+        text = site.ask("maple", "scontrol", "--details", "--oneliner", "show", "job").decode()
+        expected = {}
+        for line in text.splitlines():
+            words = dict(word.split("=", 1) for word in line.split() if "=" in word)
+            if words.get("JobState") != "RUNNING":
+                continue
+            for model, indexes in re.findall(r"gpu:(\w+):\d+\(IDX:([0-9,-]+)\)", words.get("GRES", "")):
+                for part in indexes.split(","):
+                    first, _, last = part.partition("-")
+                    for index in range(int(first), int(last or first) + 1):
+                        expected[words["Nodes"], f"gpu:{index}"] = (
+                            model, words["UserId"].split("(")[0], words["JobId"])
+        assert len(expected) == 2, f"{len(expected)} GPUs are held, not 2"
+        rows = lake.sql("SELECT machine, gpu_id, device_name, primary_state, primary_user, primary_job_id FROM gpu_sample"
+                        " WHERE cluster = 'maple' AND time = (SELECT max(time) FROM gpu_sample WHERE cluster = 'maple')")
+        assert len(rows) == 5, f"{len(rows)} GPUs, not the 5 of g01"
+        given = {(row["machine"], row["gpu_id"]): row for row in rows}
+        for place, row in given.items():
+            held = (row["device_name"], row["primary_user"], row["primary_job_id"])
+            if place in expected:
+                assert (row["primary_state"], held) == ("Claimed", expected[place]), f"{place} is held by {held}"
+            else:
+                assert (row["primary_state"], held[1:]) == ("Unclaimed", (None, None)), f"{place}: {row}"
+        models = sorted(row["device_name"] for row in rows)
+        assert models == ["a100"] * 4 + ["h100"], f"models are {models}"
     with check("waiting jobs stand in the queue with the reason that squeue gives"):
         expected = {
             # The waiting rest of an array is called `18_[]`, whichever tasks are in it.

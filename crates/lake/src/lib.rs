@@ -34,7 +34,7 @@ pub use compact::{Compacted, GpuDay, GpuFiles, LateSample, OpenGpuSpans};
 pub use foreign::{ForeignRows, read_foreign};
 pub use observe::Snapshot;
 pub use parquet_file::TimeRange;
-pub use tracker::{DayFacts, FileFacts, IMPORT, LAG, OpenJob, Tracker};
+pub use tracker::{DayFacts, FileFacts, Heard, IMPORT, LAG, OpenJob, Tracker};
 pub use write::{Change, Writer};
 
 /// A lake: the folder, and the store through which its files are read.

@@ -14,6 +14,16 @@ use crate::path::{date, midnight};
 pub struct Snapshot<S> {
     pub time: Timestamp,
     pub rows: Vec<S>,
+    /// What the names of the things begin with that were looked at; none if that is all of them.
+    /// A look says nothing of the others: their spans neither end nor go on.
+    pub only: Option<String>,
+}
+
+impl<S> Snapshot<S> {
+    /// A look at everything.
+    pub fn of_all(time: Timestamp, rows: Vec<S>) -> Snapshot<S> {
+        Snapshot { time, rows, only: None }
+    }
 }
 
 /// Lays snapshots, in the order of their times, over the spans of the days they fall on.
@@ -59,7 +69,11 @@ pub(crate) fn observe<S: Span>(days: &mut BTreeMap<Date, Vec<S>>, snapshots: Vec
         }
         // What was not seen now is over, unless this look is older than what is known.
         let spans = days.get_mut(&day).expect("the day was entered above");
-        for (_, place) in open.into_values() {
+        for (entity, (span_day, place)) in open {
+            if snapshot.only.as_ref().is_some_and(|begin| !entity.starts_with(begin)) {
+                still_open.insert(entity, (span_day, place));
+                continue;
+            }
             let span = &mut spans[place];
             if time > span.last_seen_time() {
                 let end = span.end_time().min(time);

@@ -407,7 +407,7 @@ fn look(at: &str, state: Option<&str>) -> Snapshot<NodeSpan> {
         alloc_gpus: None,
         gpu_types: None,
     });
-    Snapshot { time, rows: rows.into_iter().collect() }
+    Snapshot::of_all(time, rows.into_iter().collect())
 }
 
 /// Lays looks (`day` and time, then the state or `gone`) over an empty lake, once all together
@@ -471,6 +471,66 @@ async fn what_is_gone_ended_at_the_look_that_missed_it() {
         &["01T10:00..01T10:05 IDLE 1"],
     )
     .await;
+}
+
+#[tokio::test]
+async fn a_look_at_a_part_says_nothing_of_the_rest() {
+    let (_folder, lake) = lake();
+    // Nodes of two kinds, each looked at by itself.
+    let look_at = |at: &str, only: &str, nodes: &[&str]| {
+        let rows = nodes.iter().map(|node| NodeSpan {
+            node: (*node).to_owned(),
+            ..look(at, Some("IDLE")).rows.remove(0)
+        });
+        Snapshot { only: Some(only.into()), ..Snapshot::of_all(time(at), rows.collect()) }
+    };
+    let looks = vec![
+        look_at("2026-01-01T10:00:00Z", "gpu#", &["gpu#1", "gpu#2"]),
+        look_at("2026-01-01T10:00:01Z", "cpu#", &["cpu#1"]),
+        look_at("2026-01-01T10:05:00Z", "gpu#", &["gpu#1"]),
+        // Nobody looked at the others at 10:05; what they were holds for ten minutes.
+        look_at("2026-01-01T10:15:00Z", "gpu#", &["gpu#1"]),
+        look_at("2026-01-01T10:15:01Z", "cpu#", &["cpu#1"]),
+    ];
+    let mut writer = lake.writer("maple").await.unwrap();
+    writer.observe(looks.clone()).await.unwrap();
+    let spans: Vec<String> = rows::<NodeSpan>(&lake)
+        .await
+        .iter()
+        .map(|span| {
+            let shown = |time: Timestamp| time.strftime("%H:%M:%S").to_string();
+            format!("{} {}..{}", span.node, shown(span.start_time), shown(span.end_time))
+        })
+        .collect();
+    assert_eq!(
+        spans,
+        [
+            "cpu#1 10:00:01..10:10:01",
+            "cpu#1 10:15:01..10:25:01",
+            "gpu#1 10:00:00..10:25:00",
+            "gpu#2 10:00:00..10:05:00",
+        ]
+    );
+    for look in looks {
+        assert_eq!(writer.observe(vec![look]).await.unwrap(), Change::default());
+    }
+}
+
+#[test]
+fn what_an_access_point_said_counts_without_a_gap() {
+    let mut tracker = Tracker::default();
+    for (since, until, expected) in [
+        ("2026-01-02T00:00:00Z", "2026-01-02T12:00:00Z", ("02T00", "02T12")),
+        ("2026-01-02T11:00:00Z", "2026-01-02T13:00:00Z", ("02T00", "02T13")),
+        ("2026-01-02T14:00:00Z", "2026-01-02T15:00:00Z", ("02T00", "02T13")), // an hour is missing
+        ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", ("01T00", "02T13")),
+    ] {
+        tracker.note_heard("ap1", Heard { since: time(since), until: time(until) });
+        let Heard { since, until } = tracker.access_points["ap1"];
+        let hour = |time: Timestamp| time.strftime("%dT%H").to_string();
+        assert_eq!((hour(since), hour(until)), (expected.0.into(), expected.1.into()));
+    }
+    assert_eq!(tracker.access_points.len(), 1);
 }
 
 #[tokio::test]

@@ -1,8 +1,9 @@
 //! What is known of a cluster's files without opening them.
 //!
 //! A tracker is a convenience: everything in it can be had from the files, and an entry counts
-//! only while its file is the one it was written for. How long a look holds is the configuration's
-//! word, which the next collection says again.
+//! only while its file is the one it was written for. The rest comes again with the next collection:
+//! how long a look holds is the configuration's word, an access point of which nothing is known is
+//! asked about all the days that are asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hasher};
@@ -33,6 +34,12 @@ pub struct Tracker {
     /// [`hold`](Tracker::hold).
     #[serde(default)]
     pub hold_seconds: Option<u32>,
+    /// What each access point of a pool was asked about.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub access_points: BTreeMap<String, Heard>,
+    /// GPUs whose model has to be asked for, each by its id.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub nameless_gpus: BTreeSet<String>,
     /// The jobs of each file that are not over, for who writes: there may be many, so they are kept
     /// beside what every question reads.
     #[serde(skip)]
@@ -71,6 +78,13 @@ fn zone_name(zone: &TimeZone) -> String {
         Some(name) => name.to_owned(),
         None => format!("{zone:?}"),
     }
+}
+
+/// The time about which an access point was asked, without a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Heard {
+    pub since: Timestamp,
+    pub until: Timestamp,
 }
 
 /// What is known of one file.
@@ -148,6 +162,16 @@ impl Tracker {
     /// The jobs that are not over.
     pub fn open_jobs(&self) -> impl Iterator<Item = &OpenJob> {
         self.open.values().flat_map(|file| &file.jobs)
+    }
+
+    /// Takes note that an access point answered about a time. What leaves a gap is passed over: it
+    /// is asked about again.
+    pub(crate) fn note_heard(&mut self, access_point: &str, time: Heard) {
+        let known = self.access_points.entry(access_point.to_owned()).or_insert(time);
+        if time.since <= known.until && known.since <= time.until {
+            known.since = known.since.min(time.since);
+            known.until = known.until.max(time.until);
+        }
     }
 
     /// Takes note of the jobs of a file that are not over.

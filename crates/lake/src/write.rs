@@ -1,7 +1,7 @@
 //! Records into files, whole or not at all.
 
 use std::any::Any;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ use record::{Collection, GpuSample, GpuSpan, Job, JobDay, NodeDay, Record, Span}
 use crate::lock::Lock;
 use crate::merge::{Merged, merge, sort};
 use crate::observe::{Snapshot, observe};
-use crate::{Lake, OpenJob, Tracker, parquet_file, path, tracker};
+use crate::{Heard, Lake, OpenJob, Tracker, parquet_file, path, tracker};
 
 /// The only one that may change a cluster's files.
 pub struct Writer {
@@ -67,6 +67,16 @@ impl Writer {
     /// Says how long one look at the cluster holds, for questions about days that are not over.
     pub fn set_hold(&mut self, hold: SignedDuration) {
         self.tracker.hold_seconds = u32::try_from(hold.as_secs()).ok();
+    }
+
+    /// Takes note that an access point answered about a time, after what it said was written.
+    pub fn heard(&mut self, access_point: &str, time: Heard) {
+        self.tracker.note_heard(access_point, time);
+    }
+
+    /// Says which GPUs' models have to be asked for.
+    pub fn set_nameless_gpus(&mut self, gpu_ids: BTreeSet<String>) {
+        self.tracker.nameless_gpus = gpu_ids;
     }
 
     /// Adds rows, or puts them in the place of what was known of the same key. Each file is

@@ -114,7 +114,8 @@ pub(crate) struct Collect {
     /// Do not show what the days had in them; it is only shown in a terminal
     #[arg(long)]
     pub(crate) no_summary: bool,
-    /// Go on collecting, at whole multiples of this time (s, m or h), until told to stop
+    /// Go on collecting until told to stop, each cluster at whole multiples of its cadence; of this
+    /// time (s, m or h) where the configuration names none
     #[arg(long, value_name = "TIME", value_parser = cadence)]
     pub(crate) every: Option<Duration>,
 }

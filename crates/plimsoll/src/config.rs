@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use query::Judgement;
+use source::slurm::Backfill;
 
 /// What the site told Plimsoll about itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,11 +39,23 @@ pub(crate) struct Cluster {
     pub(crate) kind: Kind,
     /// What the scheduler's commands run behind, such as `ssh login1`; empty if they run here.
     pub(crate) command_prefix: Vec<String>,
-    /// How often its state is sampled.
-    pub(crate) cadence: Duration,
+    /// How often its state is sampled; none if the file does not say. See [`Cluster::cadence`].
+    pub(crate) own_cadence: Option<Duration>,
     /// What slurmdbd calls it, where one slurmdbd serves several and the commands are to name it.
     pub(crate) slurm_cluster: Option<String>,
+    /// Which of its jobs run only where nothing else wants to. HTCondor's slots say so themselves.
+    pub(crate) backfill: Backfill,
 }
+
+impl Cluster {
+    /// How often its state is sampled.
+    pub(crate) fn cadence(&self) -> Duration {
+        self.own_cadence.unwrap_or(DEFAULT_CADENCE)
+    }
+}
+
+/// How often the state of a cluster is sampled if nobody says.
+const DEFAULT_CADENCE: Duration = Duration::from_secs(5 * 60);
 
 /// A scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
 use lake::{Archive, Asked};
 use source::{Command, Failure, Machine};
@@ -27,14 +28,91 @@ impl Answer {
     pub(crate) fn program(&self) -> &str {
         self.asked.command.first().map_or("", String::as_str)
     }
+
+    /// Whether a word stands among what it was asked.
+    pub(super) fn was_asked(&self, word: &str) -> bool {
+        was_asked(&self.asked, word)
+    }
+
+    /// The access point that was asked by its name.
+    pub(super) fn access_point(&self) -> Option<&str> {
+        let place = self.asked.command.iter().position(|word| word == "-name")?;
+        self.asked.command.get(place + 1).map(String::as_str)
+    }
+
+    /// What tells this question from others that are asked in the same collection.
+    pub(super) fn source(&self) -> String {
+        let program = self.program();
+        match self.access_point() {
+            Some(name) => format!("{program} -name {name}"),
+            None if is_about_jobs_of_scontrol(&self.asked) => format!("{program} show job"),
+            None if self.was_asked("-schedd") => format!("{program} -schedd"),
+            None => program.to_owned(),
+        }
+    }
+
+    /// What was printed.
+    pub(super) fn text(&self) -> Result<Vec<u8>> {
+        let mut text = Vec::new();
+        lake::replay(&self.frame, &mut |piece| text.extend_from_slice(piece))?;
+        Ok(text)
+    }
+}
+
+/// Whether `scontrol` was asked for jobs, which belong to the nodes that it was asked for just
+/// before.
+pub(crate) fn is_about_jobs_of_scontrol(asked: &Asked) -> bool {
+    asked.command.first().is_some_and(|program| program == "scontrol") && was_asked(asked, "job")
+}
+
+fn was_asked(asked: &Asked, word: &str) -> bool {
+    asked.command.iter().skip(1).any(|asked| asked == word)
 }
 
 /// How often a command that fails is asked again, and how long is waited before: a controller that
 /// restarts is back within seconds, a database that does not answer must not be besieged.
 const PAUSES: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
 
+/// Asks in a thread of its own, so that what else is under way goes on.
+pub(super) async fn fetch(
+    machine: &Arc<dyn Machine>,
+    command: Command,
+    run: Timestamp,
+    window: Option<(Timestamp, Timestamp)>,
+) -> Result<Answer> {
+    let machine = machine.clone();
+    tokio::task::spawn_blocking(move || fetch_here(machine.as_ref(), &command, run, window)).await?
+}
+
+/// A command, the machine that it runs on, and the window that it is about.
+pub(super) struct Question {
+    pub(super) machine: Arc<dyn Machine>,
+    pub(super) command: Command,
+    pub(super) window: Option<(Timestamp, Timestamp)>,
+}
+
+/// Asks several questions, some of them at once, and gives the answers as the archive has them: by
+/// the time at which they were asked.
+pub(super) async fn fetch_all(
+    questions: Vec<Question>,
+    run: Timestamp,
+    at_once: usize,
+) -> Result<Vec<Answer>> {
+    let asking: Vec<_> = questions
+        .into_iter()
+        .map(|Question { machine, command, window }| {
+            async move { fetch(&machine, command, run, window).await }.boxed()
+        })
+        .collect();
+    let mut answers: Vec<Answer> = stream::iter(asking).buffered(at_once).try_collect().await?;
+    answers.sort_by(|one, other| {
+        (one.asked.time, &one.asked.command).cmp(&(other.asked.time, &other.asked.command))
+    });
+    Ok(answers)
+}
+
 /// Asks until there is an answer, or until it is plain that there will be none.
-pub(super) fn fetch(
+fn fetch_here(
     machine: &dyn Machine,
     command: &Command,
     run: Timestamp,
@@ -69,17 +147,6 @@ pub(super) fn fetch(
             }
         }
     }
-}
-
-/// The same in a thread of its own.
-pub(super) async fn fetch_aside(
-    machine: Arc<dyn Machine>,
-    command: Command,
-    run: Timestamp,
-    window: (Timestamp, Timestamp),
-) -> Result<Answer> {
-    tokio::task::spawn_blocking(move || fetch(machine.as_ref(), &command, run, Some(window)))
-        .await?
 }
 
 /// Whether asking again may help. A command that took all of its time would take it again.

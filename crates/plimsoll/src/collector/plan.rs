@@ -1,10 +1,14 @@
 //! What a scheduler has to be asked about.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use lake::Tracker;
+
+use super::Wanted;
 
 /// A part of a UTC day.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +37,61 @@ pub(crate) fn due(tracker: &Tracker, now: Timestamp, back: u16) -> Result<Vec<Wi
 /// The days from `back` days ago until today, whole.
 pub(crate) fn all(now: Timestamp, back: u16) -> Result<Vec<Window>> {
     days_until(now, back)?.into_iter().map(whole).collect()
+}
+
+/// What each access point has to be asked about, in the order in which to ask: the questions about
+/// one day together. What came since an access point was last heard of is asked first, the oldest
+/// first, so that nothing lies between what is known of it; then days from before it was first
+/// heard of, if so many are wanted.
+pub(crate) fn histories(
+    tracker: &Tracker,
+    names: &[String],
+    now: Timestamp,
+    wanted: Wanted,
+) -> Result<Vec<Vec<(String, Window)>>> {
+    let days = days_until(now, wanted.days)?;
+    let first = midnight(days[0]);
+    let today = whole(*days.last().unwrap_or(&days[0]))?;
+    let mut since: BTreeMap<Date, Vec<(String, Window)>> = BTreeMap::new();
+    let mut before = since.clone();
+    for name in names {
+        let add = |rounds: &mut BTreeMap<Date, Vec<(String, Window)>>, window: Window| {
+            for window in by_day(window)? {
+                rounds.entry(date(window.start)).or_default().push((name.clone(), window));
+            }
+            anyhow::Ok(())
+        };
+        match tracker.access_points.get(name).filter(|_| !wanted.refresh) {
+            Some(heard) => {
+                let start = heard.since.max(heard.until - lake::LAG);
+                add(&mut since, Window { start, end: today.end })?;
+                add(&mut before, Window { start: first, end: heard.since })?;
+            }
+            None => {
+                // Where nothing is known of it, the days since the pool was last asked count too.
+                let last = tracker.days.keys().next_back().map(|day| midnight(*day));
+                let start = last.filter(|_| !wanted.refresh).map_or(first, |last| first.min(last));
+                add(&mut since, Window { start, end: today.end })?;
+            }
+        }
+    }
+    Ok(since.into_values().chain(before.into_values()).collect())
+}
+
+/// A time, cut at midnights.
+fn by_day(window: Window) -> Result<Vec<Window>> {
+    let mut windows = Vec::new();
+    let mut start = window.start;
+    while start < window.end {
+        let end = whole(date(start))?.end.min(window.end);
+        windows.push(Window { start, end });
+        start = end;
+    }
+    Ok(windows)
+}
+
+fn date(time: Timestamp) -> Date {
+    time.to_zoned(TimeZone::UTC).date()
 }
 
 fn whole(day: Date) -> Result<Window> {
@@ -66,7 +125,7 @@ fn midnight(day: Date) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lake::DayFacts;
+    use lake::{DayFacts, Heard};
 
     /// What is due at `now`, where each day was last asked about at a time.
     fn check(asked: &[(&str, &str)], now: &str, back: u16, expected: &[&str]) {
@@ -131,6 +190,68 @@ mod tests {
                 "2026-01-02T00:00:00Z 2026-01-03T00:00:00Z",
                 "2026-01-03T00:00:00Z 2026-01-04T00:00:00Z",
             ],
+        );
+    }
+
+    /// What two access points are asked about at noon of the third, the one heard of between two
+    /// times, the other never.
+    fn check_histories(heard: (&str, &str), days: u16, refresh: bool, expected: &[&str]) {
+        let mut tracker = Tracker::default();
+        let heard = Heard { since: heard.0.parse().unwrap(), until: heard.1.parse().unwrap() };
+        tracker.access_points.insert("ap1".to_owned(), heard);
+        let wanted = Wanted { days, refresh, parallel: 1 };
+        let names = ["ap1".to_owned(), "ap2".to_owned()];
+        let now = "2026-01-03T12:00:00Z".parse().unwrap();
+        let shown = |time: Timestamp| time.strftime("%dT%H:%M").to_string();
+        let rounds: Vec<String> = histories(&tracker, &names, now, wanted)
+            .unwrap()
+            .iter()
+            .map(|round| {
+                let questions = round.iter().map(|(name, Window { start, end })| {
+                    format!("{name} {}..{}", shown(*start), shown(*end))
+                });
+                questions.collect::<Vec<_>>().join(", ")
+            })
+            .collect();
+        assert_eq!(rounds, expected);
+    }
+
+    #[test]
+    fn an_access_point_is_asked_from_where_it_was_last_heard_of() {
+        check_histories(
+            ("2026-01-02T00:00:00Z", "2026-01-02T23:30:00Z"),
+            1,
+            false,
+            &[
+                // An hour before, for what was written late.
+                "ap1 02T22:30..03T00:00, ap2 02T00:00..03T00:00",
+                "ap1 03T00:00..04T00:00, ap2 03T00:00..04T00:00",
+            ],
+        );
+    }
+
+    #[test]
+    fn days_from_before_it_was_heard_of_come_last() {
+        check_histories(
+            ("2026-01-02T00:00:00Z", "2026-01-03T11:55:00Z"),
+            2,
+            false,
+            &[
+                "ap2 01T00:00..02T00:00",
+                "ap2 02T00:00..03T00:00",
+                "ap1 03T10:55..04T00:00, ap2 03T00:00..04T00:00",
+                "ap1 01T00:00..02T00:00",
+            ],
+        );
+    }
+
+    #[test]
+    fn if_all_is_wanted_all_is_asked_for() {
+        check_histories(
+            ("2026-01-02T00:00:00Z", "2026-01-03T11:55:00Z"),
+            0,
+            true,
+            &["ap1 03T00:00..04T00:00, ap2 03T00:00..04T00:00"],
         );
     }
 }

@@ -1,13 +1,16 @@
-//! A simulated cluster, collected from at many moments: nothing is lost, nothing asked for in vain.
+//! Simulated clusters, collected from at many moments: nothing is lost, nothing asked for in vain.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use jiff::civil::Date;
 use lake::Trackers;
-use record::{QueueSpan, Record};
-use source::Failure;
-use source::simulated::{Scale, Simulated, Site};
+use record::{GpuSpan, QueueSpan, Record};
+use source::simulated::{Scale, Simulated, Site, TrueAttempt};
+use source::slurm::Backfill;
+use source::{Command, Failure};
 
 use super::*;
 use crate::command::reprocess;
@@ -25,17 +28,26 @@ fn site() -> Arc<Site> {
         end: time("2026-03-05T00:00:00Z"),
         slurm_jobs_per_day: 300,
         slurm_nodes: 20,
-        condor_machines: 1,
+        condor_machines: 8,
     }))
 }
 
 fn cluster() -> Cluster {
+    cluster_of(Site::slurm_cluster(), Kind::Slurm)
+}
+
+fn pool() -> Cluster {
+    cluster_of(Site::condor_pool(), Kind::Htcondor)
+}
+
+fn cluster_of(name: &str, kind: Kind) -> Cluster {
     Cluster {
-        name: Site::slurm_cluster().to_owned(),
-        kind: Kind::Slurm,
+        name: name.to_owned(),
+        kind,
         command_prefix: Vec::new(),
-        cadence: Duration::from_secs(300),
+        own_cadence: None,
         slurm_cluster: None,
+        backfill: Backfill::default(),
     }
 }
 
@@ -84,38 +96,49 @@ async fn collect(
     days: Option<u16>,
     refuses: Option<&'static str>,
 ) -> Vec<String> {
-    collect_from(lake, site, at, days, refuses, usize::MAX).await.0
+    collect_from(lake, site, &cluster(), at, days, refuses, usize::MAX).await.0
 }
 
 /// The same from a cluster that refuses some times; gives also what failed for good.
 async fn collect_from(
     lake: &Lake,
     site: &Arc<Site>,
+    cluster: &Cluster,
     at: &str,
     days: Option<u16>,
     refuses: Option<&'static str>,
     times: usize,
 ) -> (Vec<String>, Vec<String>) {
     let watched = Arc::new(Watched {
-        machine: Simulated {
-            site: site.clone(),
-            cluster: Site::slurm_cluster().to_owned(),
-            now: time(at),
-        },
+        machine: Simulated { site: site.clone(), cluster: cluster.name.clone(), now: time(at) },
         asked: Mutex::default(),
         refuses,
         times,
     });
     let machine: Arc<dyn Machine> = watched.clone();
-    let mut collector = Collector::open(lake, &cluster(), time(at)).await.unwrap();
-    let windows = collector.plan(time(at), days.unwrap_or(1), days.is_some()).unwrap();
-    let progress = ProgressBar::hidden();
-    collector.moments(std::slice::from_ref(&machine), &progress).await.unwrap();
-    collector.jobs(&machine, &windows, 3, &progress).await.unwrap();
-    let summary = collector.finish().unwrap();
+    let (days, refresh) = (days.unwrap_or(1), days.is_some());
+    let summary = collect_once(lake, cluster, &machine, time(at), days, refresh).await;
     let asked = watched.asked.lock().unwrap();
-    let about_jobs = asked.iter().filter(|words| words.contains("--starttime")).cloned().collect();
-    (about_jobs, summary.failures)
+    let is_about_jobs =
+        |words: &&String| words.contains("--starttime") || words.contains("EpochWriteDate >=");
+    (asked.iter().filter(is_about_jobs).cloned().collect(), summary.failures)
+}
+
+/// Collects at a moment from a machine.
+async fn collect_once(
+    lake: &Lake,
+    cluster: &Cluster,
+    machine: &Arc<dyn Machine>,
+    at: Timestamp,
+    days: u16,
+    refresh: bool,
+) -> Summary {
+    let mut collector = Collector::open(lake, cluster, at).await.unwrap();
+    let wanted = Wanted { days, refresh, parallel: 3 };
+    let progress = ProgressBar::hidden();
+    collector.moments(std::slice::from_ref(machine), &progress).await.unwrap();
+    collector.jobs(machine, wanted, &progress).await.unwrap();
+    collector.finish().unwrap()
 }
 
 async fn rows<R: Record>(lake: &Lake) -> Vec<R> {
@@ -180,6 +203,68 @@ async fn collected_in_small_steps_it_is_the_same_as_collected_at_once() {
 }
 
 #[tokio::test]
+async fn a_pool_collected_in_small_steps_is_the_same_though_access_points_fail() {
+    let site = site();
+    let folder = tempfile::tempdir().unwrap();
+    let steps = lake(&folder.path().join("steps"));
+    for (number, moment) in MOMENTS.iter().enumerate() {
+        let refuses = match number {
+            1 | 6 => Some("-name ap2001"),
+            2 | 7 => Some("condor_q -name ap2002"),
+            3 | 8 => Some("condor_history -name ap2002"),
+            _ => None,
+        };
+        let (_, failures) =
+            collect_from(&steps, &site, &pool(), moment, None, refuses, usize::MAX).await;
+        assert_eq!(failures.is_empty(), refuses.is_none(), "{failures:?}");
+        let named = |failure: &String| failure.starts_with("tamarack: ap200");
+        assert!(failures.iter().all(named), "{failures:?}");
+    }
+    let once = lake(&folder.path().join("once"));
+    let last = MOMENTS[MOMENTS.len() - 1];
+    collect_from(&once, &site, &pool(), last, Some(5), None, 0).await;
+
+    let known = |truth: &&TrueAttempt| {
+        truth.cluster == Site::condor_pool() && truth.start.is_some_and(|start| start <= time(last))
+    };
+    let expected = site.truth().attempts.iter().filter(known).count();
+    let (steps, once) = (jobs(&steps).await, jobs(&once).await);
+    assert_eq!(once.len(), expected);
+    assert!(expected > 300, "{expected} executions are too few to tell");
+    let differ: Vec<_> = once.iter().zip(&steps).filter(|(one, other)| one != other).collect();
+    assert_eq!(differ, []);
+    assert_eq!(steps.len(), once.len());
+}
+
+#[tokio::test]
+async fn a_day_that_is_over_is_kept_as_spans() {
+    let site = site();
+    for cluster in [cluster(), pool()] {
+        let folder = tempfile::tempdir().unwrap();
+        let lake = lake(folder.path());
+        for moment in &MOMENTS[..5] {
+            collect_from(&lake, &site, &cluster, moment, None, None, 0).await;
+        }
+        // Three looks on the first, two on the second, which is not over.
+        let looks = |times: Vec<Timestamp>| times.into_iter().collect::<HashSet<_>>().len();
+        let samples = rows::<GpuSample>(&lake).await;
+        assert_eq!(looks(samples.iter().map(|sample| sample.time).collect()), 2);
+        let spans = rows::<GpuSpan>(&lake).await;
+        let gpus: HashSet<_> = spans.iter().map(|span| (&span.machine, &span.gpu_id)).collect();
+        assert!(gpus.len() > 8, "{} GPUs are too few to tell", gpus.len());
+        let seen: i64 = spans.iter().map(|span| span.samples).sum();
+        assert_eq!(seen, 3 * gpus.len() as i64);
+        // Some are held, by jobs that the accounts know.
+        let jobs: HashSet<String> =
+            rows::<Job>(&lake).await.into_iter().map(|job| job.job_id).collect();
+        let held: Vec<&String> =
+            spans.iter().filter_map(|span| span.primary_job_id.as_ref()).collect();
+        assert!(!held.is_empty());
+        assert!(held.iter().all(|id| jobs.contains(*id)), "{held:?}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_over_is_not_asked_about_again_and_what_did_not_change_is_not_written() {
     let site = site();
     let folder = tempfile::tempdir().unwrap();
@@ -205,13 +290,14 @@ async fn a_scheduler_that_fails_is_asked_again_and_then_left_alone() {
     let lake = lake(folder.path());
     let at = "2026-03-02T12:00:00Z";
     // Twice is once for each of two days; then both answer.
-    let (asked, failures) = collect_from(&lake, &site, at, None, Some("--starttime"), 2).await;
+    let refuses = Some("--starttime");
+    let (asked, failures) = collect_from(&lake, &site, &cluster(), at, None, refuses, 2).await;
     assert_eq!((asked.len(), failures), (4, Vec::new()));
     let before = jobs(&lake).await;
     assert!(!before.is_empty());
 
-    let (asked, failures) =
-        collect_from(&lake, &site, "2026-03-02T12:30:00Z", None, Some("--starttime"), 99).await;
+    let at = "2026-03-02T12:30:00Z";
+    let (asked, failures) = collect_from(&lake, &site, &cluster(), at, None, refuses, 99).await;
     assert_eq!(asked.len(), 3, "the one window of today, three times: {asked:?}");
     assert_eq!(failures, ["alder: sacct failed with exit status: 1: the database is away"]);
     // Half an answer counts for nothing.
@@ -221,24 +307,389 @@ async fn a_scheduler_that_fails_is_asked_again_and_then_left_alone() {
 #[tokio::test]
 async fn the_tables_follow_from_the_archive_to_the_byte() {
     let site = site();
-    let folder = tempfile::tempdir().unwrap();
-    let lake = lake(&folder.path().join("lake"));
-    for (number, moment) in MOMENTS.iter().enumerate() {
-        let refuses = (number % 4 == 2).then_some("--starttime");
-        collect(&lake, &site, moment, None, refuses).await;
+    for (cluster, refuses) in [(cluster(), "--starttime"), (pool(), "-name ap2001")] {
+        let folder = tempfile::tempdir().unwrap();
+        let lake = lake(&folder.path().join("lake"));
+        for (number, moment) in MOMENTS.iter().enumerate() {
+            let refuses = (number % 4 == 2).then_some(refuses);
+            collect_from(&lake, &site, &cluster, moment, None, refuses, usize::MAX).await;
+        }
+        assert!(!rows::<QueueSpan>(&lake).await.is_empty());
+        assert!(!rows::<GpuSpan>(&lake).await.is_empty());
+        let was = processed(lake.root(), &["collection"]);
+        for from in [None, Some("2026-03-02"), Some("2026-03-05")] {
+            let from: Option<Date> = from.map(|day| day.parse().unwrap());
+            let derived = Lake::create(&folder.path().join(format!("from {from:?}"))).unwrap();
+            reprocess::derive(&lake, &derived, &cluster, from).await.unwrap();
+            let is_asked_for = |name: &str| {
+                let day = name.split("date=").nth(1).unwrap()[..10].parse::<Date>().unwrap();
+                from.is_none_or(|from| day >= from)
+            };
+            let files = |files: &[(String, Vec<u8>)]| -> Vec<(String, Vec<u8>)> {
+                files.iter().filter(|(name, _)| is_asked_for(name)).cloned().collect()
+            };
+            let (is, was) = (files(&processed(derived.root(), &["collection"])), files(&was));
+            let names = |files: &[(String, Vec<u8>)]| -> Vec<String> {
+                files.iter().map(|(name, _)| name.clone()).collect()
+            };
+            assert_eq!(names(&is), names(&was), "{from:?}");
+            for ((name, is), (_, was)) in is.iter().zip(&was) {
+                assert!(is == was, "{name} differs from {from:?} on");
+            }
+        }
     }
-    assert!(!rows::<QueueSpan>(&lake).await.is_empty());
-    let derived = Lake::create(&folder.path().join("derived")).unwrap();
-    let archived = lake.archived(Site::slurm_cluster()).await.unwrap();
-    reprocess::replay(&lake, &derived, &cluster(), archived).await.unwrap();
-    let was = processed(lake.root(), &["collection"]);
-    let is = processed(derived.root(), &["collection"]);
-    let names = |files: &[(String, Vec<u8>)]| -> Vec<String> {
-        files.iter().map(|(name, _)| name.clone()).collect()
+}
+
+/// A pool that answers by a function of the words of the question; None is a failure.
+struct Told<F> {
+    now: Timestamp,
+    tell: F,
+}
+
+impl<F: Fn(&str) -> Option<Vec<u8>> + Send + Sync> Machine for Told<F> {
+    fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    fn pause(&self, _: Duration) {}
+
+    fn run(&self, command: &Command, sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
+        let words = format!("{} {}", command.program, command.arguments.join(" "));
+        match (self.tell)(&words) {
+            Some(text) => {
+                sink(&text);
+                Ok(())
+            }
+            None => Err(Failure::TimeLimit {
+                program: command.program.to_owned(),
+                limit: command.time_limit,
+            }),
+        }
+    }
+}
+
+/// Collects from such a pool.
+async fn collect_told(
+    lake: &Lake,
+    at: &str,
+    tell: impl Fn(&str) -> Option<Vec<u8>> + Send + Sync + 'static,
+) -> Summary {
+    let machine: Arc<dyn Machine> = Arc::new(Told { now: time(at), tell });
+    collect_once(lake, &pool(), &machine, time(at), 0, false).await
+}
+
+/// A file that a real pool printed.
+fn fixture(name: &str) -> Vec<u8> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/htcondor");
+    std::fs::read(format!("{folder}/{name}")).unwrap()
+}
+
+/// What that pool would have printed at one of its snapshots. Its queues and histories are there of
+/// the last.
+fn real_pool(snapshot: &str, words: &str) -> Vec<u8> {
+    let access_point = ["ap2001", "ap2002"].into_iter().find(|name| words.contains(name));
+    let last = "2026-11-15T034635Z";
+    match (words.split(' ').next().unwrap(), access_point) {
+        ("condor_status", _) if words.contains("-schedd") => {
+            fixture(&format!("{last}/status_schedd.json"))
+        }
+        ("condor_status", _) => fixture(&format!("{snapshot}/status_wide.json")),
+        ("condor_q", Some(name)) if snapshot == last => fixture(&format!("{last}/q_{name}.json")),
+        ("condor_history", Some(name)) if snapshot == last => {
+            fixture(&format!("{last}/epochs_{name}.json"))
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[tokio::test]
+async fn a_real_pool_is_collected_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let lake = lake(folder.path());
+    let mut snapshots: Vec<String> =
+        std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/htcondor"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.starts_with("2026-"))
+            .collect();
+    snapshots.sort();
+    assert_eq!(snapshots.len(), 18);
+    let mut samples = 0;
+    for snapshot in snapshots {
+        // `2026-11-15T034635Z`
+        let (hour, minute, second) = (&snapshot[11..13], &snapshot[13..15], &snapshot[15..17]);
+        let at = format!("2026-11-15T{hour}:{minute}:{second}Z");
+        let parser = source::htcondor::CondorStatus::new("tamarack", time(&at));
+        let seen = source::parse(parser, &fixture(&format!("{snapshot}/status_wide.json"))).records;
+        samples += seen.len() as i64;
+        let summary =
+            collect_told(&lake, &at, move |words| Some(real_pool(&snapshot, words))).await;
+        assert_eq!((summary.failures, summary.rejects), (Vec::new(), 0));
+        let stored = rows::<GpuSample>(&lake).await;
+        assert!(stored.iter().filter(|sample| sample.time == time(&at)).eq(&seen), "{at}");
+    }
+    // 57 executions have an epoch, 17 others run; of the 25 jobs in the queues, 4 are idle and 4 held.
+    let jobs = rows::<Job>(&lake).await;
+    let (ended, running): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.is_complete);
+    assert_eq!((ended.len(), running.len()), (57, 17));
+    assert!(running.iter().all(|job| job.state == "RUNNING" && job.end_time.is_none()));
+    let waiting = rows::<QueueSpan>(&lake).await;
+    let in_state = |state: &str| waiting.iter().filter(|span| span.state == state).count();
+    assert_eq!((waiting.len(), in_state("IDLE"), in_state("HELD")), (8, 4, 4));
+    // Both access points have a job 4.0: the one was started four times, the other twice.
+    let starts = |id: &str| jobs.iter().filter(|job| job.job_id == id).count();
+    assert_eq!(starts("ap2001.chtc.example.org#4.0"), 4);
+    assert_eq!(starts("ap2002.chtc.example.org#4.0"), 2);
+
+    // Once the day is over it is spans, which rest on every sample.
+    collect_told(&lake, "2026-11-16T00:00:00Z", |words| {
+        Some(if words.contains("-schedd") {
+            fixture("2026-11-15T034635Z/status_schedd.json")
+        } else {
+            Vec::new()
+        })
+    })
+    .await;
+    assert_eq!(rows::<GpuSample>(&lake).await, []);
+    let spans = rows::<GpuSpan>(&lake).await;
+    assert_eq!(spans.iter().map(|span| span.samples).sum::<i64>(), samples);
+}
+
+/// Ads of a queue or a history: executions of jobs by access point, job and number.
+fn ads(executions: &[(&str, &str, i64)], more: &str) -> Vec<u8> {
+    let ads: Vec<String> = executions
+        .iter()
+        .map(|(name, job, number)| {
+            format!(
+                r#"{{"GlobalJobId":"{name}#{job}#1772445600","QDate":1772445600,"JobStatus":2,"Owner":"ann",
+                    "JobCurrentStartDate":1772445660,"ShadowBday":1772445660,"NumShadowStarts":{number},"RequestGPUs":1{more}}}"#
+            )
+        })
+        .collect();
+    format!("[{}]", ads.join(",")).into_bytes()
+}
+
+/// Answers of a pool of two access points, from queues and histories.
+fn two_access_points(
+    words: &str,
+    queues: &[(&str, &str, i64)],
+    histories: &[(&str, &str, i64)],
+) -> Vec<u8> {
+    let mine = |executions: &[(&str, &str, i64)], more: &str| {
+        let mine: Vec<_> = executions
+            .iter()
+            .filter(|(name, ..)| words.contains(&format!("-name {name} ")))
+            .copied()
+            .collect();
+        ads(&mine, more)
     };
-    assert_eq!(names(&is), names(&was));
-    for ((name, is), (_, was)) in is.iter().zip(&was) {
-        assert!(is == was, "{name} differs");
+    match words.split(' ').next().unwrap() {
+        "condor_q" => mine(queues, ""),
+        "condor_history" => mine(histories, r#","EpochWriteDate":1772446200"#),
+        _ if words.contains("-schedd") => br#"[{"Name":"ap1"},{"Name":"ap2"}]"#.to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+/// The executions in the lake, each with its state and whether it is over.
+async fn executions(lake: &Lake) -> Vec<String> {
+    let mut executions: Vec<String> = rows::<Job>(lake)
+        .await
+        .iter()
+        .map(|job| {
+            let over = if job.is_complete { "over" } else { "open" };
+            format!(
+                "{} {} {over} {}",
+                job.job_id,
+                job.attempt,
+                job.end_reason.as_deref().unwrap_or("-")
+            )
+        })
+        .collect();
+    executions.sort();
+    executions
+}
+
+#[tokio::test]
+async fn an_execution_of_which_nobody_tells_any_more_is_closed_once_both_have_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let lake = lake(folder.path());
+    // The same number at both.
+    let running = [("ap1", "1.0", 1), ("ap2", "1.0", 1)];
+    collect_told(&lake, "2026-03-02T10:05:00Z", move |words| {
+        Some(two_access_points(words, &running, &[]))
+    })
+    .await;
+    assert_eq!(executions(&lake).await, ["ap1#1.0 1 open -", "ap2#1.0 1 open -"]);
+
+    // The one's queue is empty and its history fails; the other's history has the end.
+    let summary = collect_told(&lake, "2026-03-02T10:10:00Z", |words| {
+        let is_away = words.contains("condor_history -name ap1 ");
+        (!is_away).then(|| two_access_points(words, &[], &[("ap2", "1.0", 1)]))
+    })
+    .await;
+    assert_eq!(
+        summary.failures,
+        ["tamarack: ap1: condor_history did not end within 300 s and was stopped"]
+    );
+    let known = executions(&lake).await;
+    assert_eq!(known[0], "ap1#1.0 1 open -");
+    assert!(known[1].starts_with("ap2#1.0 1 over "), "{known:?}");
+
+    // Now its history answers and does not know it either.
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let heard = asked.clone();
+    collect_told(&lake, "2026-03-02T10:15:00Z", move |words| {
+        if words.starts_with("condor_history") {
+            heard.lock().unwrap().push(words.to_owned());
+        }
+        Some(two_access_points(words, &[], &[]))
+    })
+    .await;
+    assert_eq!(executions(&lake).await[0], "ap1#1.0 1 over no longer in the scheduler's accounts");
+    // Each was asked from an hour before it was last heard of: 09:05 and 09:10.
+    let mut asked = asked.lock().unwrap().clone();
+    asked.sort();
+    let since = |at: &str| format!("EpochWriteDate >= {}", time(at).as_second());
+    assert!(
+        asked[0].contains("ap1") && asked[0].contains(&since("2026-03-02T09:05:00Z")),
+        "{asked:?}"
+    );
+    assert!(
+        asked[1].contains("ap2") && asked[1].contains(&since("2026-03-02T09:10:00Z")),
+        "{asked:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_waits_at_an_access_point_that_fails_neither_ends_nor_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let lake = lake(folder.path());
+    // The same job waits at both; at 12:05 the one does not answer.
+    for (at, away) in [("12:00", ""), ("12:05", "condor_q -name ap1 "), ("12:20", "")] {
+        collect_told(&lake, &format!("2026-03-02T{at}:00Z"), move |words| {
+            let is_away = !away.is_empty() && words.contains(away);
+            let waiting = |name| {
+                let ad = format!(
+                    r#"[{{"GlobalJobId":"{name}#7.0#1772445600","QDate":1772445600,"JobStatus":1,"RequestGPUs":1}}]"#
+                );
+                Some(ad.into_bytes())
+            };
+            match words {
+                _ if is_away => None,
+                _ if words.contains("condor_q -name ap1 ") => waiting("ap1"),
+                _ if words.contains("condor_q -name ap2 ") => waiting("ap2"),
+                _ => Some(two_access_points(words, &[], &[])),
+            }
+        })
+        .await;
+    }
+    let mut spans: Vec<String> = rows::<QueueSpan>(&lake)
+        .await
+        .iter()
+        .map(|span| {
+            let shown = |time: Timestamp| time.strftime("%H:%M").to_string();
+            format!("{} {}..{}", span.job_id, shown(span.start_time), shown(span.end_time))
+        })
+        .collect();
+    spans.sort();
+    // A look holds for ten minutes.
+    assert_eq!(
+        spans,
+        [
+            "ap1#7.0 12:00..12:10",
+            "ap1#7.0 12:20..12:30",
+            "ap2#7.0 12:00..12:15",
+            "ap2#7.0 12:20..12:30",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn an_access_point_that_is_not_listed_is_asked_for_a_day() {
+    let folder = tempfile::tempdir().unwrap();
+    let lake = lake(folder.path());
+    collect_told(&lake, "2026-03-02T10:00:00Z", |words| Some(two_access_points(words, &[], &[])))
+        .await;
+    for (at, expected) in [("2026-03-02T10:05:00Z", 2), ("2026-03-03T10:00:01Z", 0)] {
+        let summary = collect_told(&lake, at, |words| match words {
+            _ if words.contains("-schedd") => Some(br#"[{"Name":"ap1"}]"#.to_vec()),
+            _ if words.contains("-name ap2 ") => None,
+            _ => Some(Vec::new()),
+        })
+        .await;
+        assert_eq!(summary.failures.len(), expected, "{:?}", summary.failures);
+        // A day of which one did not tell is not known.
+        let tracker = lake.tracker("tamarack").await.unwrap();
+        let collected = tracker.days.values().map(|facts| facts.collected_time).max();
+        assert_eq!(collected == Some(time(at)), expected == 0, "{collected:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_gpu_without_a_model_is_asked_for_by_name_for_as_long_as_it_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let lake = lake(folder.path());
+    // Two GPUs of a machine with two models: the slot names neither.
+    let slots = |words: &str, gpus: &[&str]| -> Vec<u8> {
+        if !words.starts_with("condor_status -json") {
+            return Vec::new();
+        }
+        let models: String = gpus
+            .iter()
+            .filter(|gpu| words.contains(&format!(",GPUs_{}", gpu.replace('-', "_"))))
+            .map(|gpu| {
+                format!(
+                    r#","GPUs_{}":{{"Id":"{gpu}","DeviceName":"NVIDIA L40"}}"#,
+                    gpu.replace('-', "_")
+                )
+            })
+            .collect();
+        format!(
+            r#"[{{"Name":"slot1@a","SlotType":"Partitionable","State":"Unclaimed","AssignedGPUs":"{}"{models}}}]"#,
+            gpus.join(",")
+        )
+        .into_bytes()
+    };
+    let both: &[&str] = &["GPU-aaaaaaaa", "GPU-bbbbbbbb"];
+    let looks =
+        [("10:00", both, 0), ("10:05", both, 2), ("10:10", both, 2), ("10:15", &both[..1], 1)];
+    for (at, gpus, named) in looks {
+        let at = format!("2026-03-02T{at}:00Z");
+        collect_told(&lake, &at, move |words| Some(slots(words, gpus))).await;
+        let samples = rows::<GpuSample>(&lake).await;
+        let now = samples.iter().filter(|sample| sample.time == time(&at));
+        assert_eq!(now.filter(|sample| sample.device_name.is_some()).count(), named, "{at}");
+    }
+    let tracker = lake.tracker("tamarack").await.unwrap();
+    assert_eq!(tracker.nameless_gpus.into_iter().collect::<Vec<_>>(), ["GPU-aaaaaaaa"]);
+}
+
+#[tokio::test]
+async fn who_holds_gpus_is_not_asked_where_there_are_none() {
+    for (gres, expected) in [("(null)", 0), ("gpu:a100:2(S:0)", 1)] {
+        let folder = tempfile::tempdir().unwrap();
+        let lake = lake(folder.path());
+        let asked = Arc::new(Mutex::new(0));
+        let count = asked.clone();
+        let machine: Arc<dyn Machine> = Arc::new(Told {
+            now: time("2026-03-02T10:00:00Z"),
+            tell: move |words: &str| {
+                *count.lock().unwrap() += usize::from(words.ends_with("show job"));
+                let nodes = format!("NodeName=g1 CPUTot=8 Gres={gres} State=IDLE Partitions=gpu\n");
+                Some(match words {
+                    _ if words.ends_with("show node") => nodes.into_bytes(),
+                    _ if words.ends_with("show job") => b"No jobs in the system\n".to_vec(),
+                    _ if words.contains("--helpformat") => b"JobID JobIDRaw Submit State".to_vec(),
+                    _ => Vec::new(),
+                })
+            },
+        });
+        let at = time("2026-03-02T10:00:00Z");
+        let summary = collect_once(&lake, &cluster(), &machine, at, 0, false).await;
+        assert_eq!(summary.failures, Vec::<String>::new());
+        assert_eq!(*asked.lock().unwrap(), expected, "{gres}");
+        assert_eq!(rows::<GpuSample>(&lake).await.len(), 2 * expected);
     }
 }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::{SignedDuration, Timestamp};
 use lake::Lake;
@@ -14,7 +16,7 @@ use source::{Live, Machine};
 use tokio::sync::watch;
 
 use crate::cli::Collect;
-use crate::collector::{Collector, Summary};
+use crate::collector::{Collector, Summary, Wanted};
 use crate::command::output;
 use crate::config::{Cluster, Config};
 use crate::{Outcome, complain};
@@ -29,7 +31,7 @@ pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome>
     let mut errors = Vec::new();
     for cluster in &clusters {
         // That one cluster cannot be collected is no reason to let another's history go.
-        match collect(&lake, cluster, arguments).await {
+        match collect(&lake, cluster, &machine(cluster), wanted(arguments)).await {
             Ok(collected) => summary.add(&collected),
             Err(error) => errors.push(error),
         }
@@ -52,15 +54,29 @@ pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome>
     Err(last)
 }
 
+fn machine(cluster: &Cluster) -> Arc<dyn Machine> {
+    Arc::new(Live { prefix: cluster.command_prefix.clone() })
+}
+
+fn wanted(arguments: &Collect) -> Wanted {
+    Wanted {
+        days: arguments.days,
+        refresh: arguments.refresh,
+        parallel: arguments.n_parallel.into(),
+    }
+}
+
 /// Asks one cluster's scheduler: about the queue first, so that what left it since is accounted for.
-async fn collect(lake: &Lake, cluster: &Cluster, arguments: &Collect) -> Result<Summary> {
-    let machine: Arc<dyn Machine> = Arc::new(Live { prefix: cluster.command_prefix.clone() });
-    let now = machine.now();
-    let mut collector = Collector::open(lake, cluster, now).await?;
-    let windows = collector.plan(now, arguments.days, arguments.refresh)?;
-    let progress = progress(windows.len() as u64 + 1, &cluster.name);
-    collector.moments(std::slice::from_ref(&machine), &progress).await?;
-    collector.jobs(&machine, &windows, arguments.n_parallel.into(), &progress).await?;
+async fn collect(
+    lake: &Lake,
+    cluster: &Cluster,
+    machine: &Arc<dyn Machine>,
+    wanted: Wanted,
+) -> Result<Summary> {
+    let mut collector = Collector::open(lake, cluster, machine.now()).await?;
+    let progress = progress(1, &cluster.name);
+    collector.moments(std::slice::from_ref(machine), &progress).await?;
+    collector.jobs(machine, wanted, &progress).await?;
     progress.finish_and_clear();
     collector.finish()
 }
@@ -77,9 +93,11 @@ async fn keep_collecting(
     let work: Vec<_> = clusters
         .into_iter()
         .map(|cluster| {
-            let cluster = Cluster { cadence, ..cluster };
-            let (lake, arguments) = (lake.clone(), arguments.clone());
-            tokio::spawn(cycles(lake, cluster, arguments, stopped.clone()))
+            let own_cadence = cluster.own_cadence.or(Some(cadence));
+            let cluster = Cluster { own_cadence, ..cluster };
+            let (lake, machine) = (lake.clone(), machine(&cluster));
+            let pace = UntilStopped { clock: machine.clone(), stopped: stopped.clone() };
+            tokio::spawn(cycles(lake, cluster, machine, wanted(arguments), pace, complain))
         })
         .collect();
     stop_signal().await?;
@@ -93,31 +111,80 @@ async fn keep_collecting(
 }
 
 /// The cycles of one cluster, at whole multiples of its cadence: however long one takes, the next
-/// is not late, and two never run at once.
+/// is not late, and two never run at once. One that outlasts its cadence leaves moments out, which
+/// is said when it begins to be so.
 async fn cycles(
     lake: Lake,
     cluster: Cluster,
-    arguments: Collect,
-    mut stopped: watch::Receiver<bool>,
+    machine: Arc<dyn Machine>,
+    wanted: Wanted,
+    mut pace: impl Pace,
+    mut say: impl FnMut(&str) + Send,
 ) {
-    let clock = Live::default();
-    while !*stopped.borrow() {
-        match collect(&lake, &cluster, &arguments).await {
-            Ok(summary) => complain(&format!("{}: {}", cluster.name, summary.line())),
-            Err(error) => complain(&format!("error: {error:#}")),
+    let (name, cadence) = (&cluster.name, cluster.cadence());
+    let mut is_late = false;
+    loop {
+        let began = machine.now();
+        match collect(&lake, &cluster, &machine, wanted).await {
+            Ok(summary) => say(&format!("{name}: {}", summary.line())),
+            Err(error) => say(&format!("error: {error:#}")),
         }
-        tokio::select! {
-            () = tokio::time::sleep(until_next(clock.now(), cluster.cadence)) => {}
-            _ = stopped.changed() => {}
+        let ended = machine.now();
+        let took = Duration::try_from(ended.duration_since(began)).unwrap_or_default();
+        if took > cadence && !is_late {
+            say(&format!(
+                "{name}: collecting took {} s, longer than its cadence of {} s; what should have \
+                 begun meanwhile is left out",
+                took.as_secs(),
+                cadence.as_secs()
+            ));
+        }
+        is_late = took > cadence;
+        if !pace.wait(next_cycle(ended, cadence)).await {
+            return;
         }
     }
 }
 
-/// How long it is until the next whole multiple of a cadence.
-fn until_next(now: Timestamp, cadence: Duration) -> Duration {
-    let cadence = cadence.as_millis().max(1);
-    let since = u128::try_from(now.as_millisecond()).unwrap_or(0) % cadence;
-    Duration::from_millis(u64::try_from(cadence - since).unwrap_or(u64::MAX))
+/// The next whole multiple of a cadence.
+fn next_cycle(now: Timestamp, cadence: Duration) -> Timestamp {
+    let cadence = i128::try_from(cadence.as_nanos()).unwrap_or(i128::MAX).max(1);
+    let next = (now.as_nanosecond().div_euclid(cadence) + 1).saturating_mul(cadence);
+    Timestamp::from_nanosecond(next).unwrap_or(Timestamp::MAX)
+}
+
+/// What lets time pass between two cycles.
+trait Pace: Send {
+    /// Waits until a moment; false if there is to be no other cycle.
+    fn wait(&mut self, moment: Timestamp) -> BoxFuture<'_, bool>;
+}
+
+/// Time as it passes, until somebody says stop.
+struct UntilStopped {
+    clock: Arc<dyn Machine>,
+    stopped: watch::Receiver<bool>,
+}
+
+impl Pace for UntilStopped {
+    fn wait(&mut self, moment: Timestamp) -> BoxFuture<'_, bool> {
+        // A clock that is set is noticed within this time.
+        const GLANCE: Duration = Duration::from_secs(20);
+        async move {
+            while !*self.stopped.borrow_and_update() {
+                let left = moment.duration_since(self.clock.now());
+                let Ok(left) = Duration::try_from(left) else { return true };
+                if left.is_zero() {
+                    return true;
+                }
+                tokio::select! {
+                    () = tokio::time::sleep(left.min(GLANCE)) => {}
+                    _ = self.stopped.changed() => {}
+                }
+            }
+            false
+        }
+        .boxed()
+    }
 }
 
 /// Waits until the process is told to stop.
@@ -183,18 +250,4 @@ pub(super) fn progress(steps: u64, cluster: &str) -> ProgressBar {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cycles_keep_to_the_clock() {
-        let cadence = Duration::from_secs(300);
-        for (now, seconds) in [
-            ("2026-01-01T00:00:00Z", 300.0),
-            ("2026-01-01T00:00:07Z", 293.0),
-            ("2026-01-01T00:04:59.5Z", 0.5),
-        ] {
-            assert_eq!(until_next(now.parse().unwrap(), cadence).as_secs_f64(), seconds, "{now}");
-        }
-    }
-}
+mod tests;

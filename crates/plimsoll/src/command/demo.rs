@@ -13,10 +13,11 @@ use lake::Lake;
 use query::Question;
 use report::Period;
 use source::simulated::{Scale, Simulated, Site};
+use source::slurm::Backfill;
 use source::{Live, Machine};
 
 use crate::cli::Demo;
-use crate::collector::{Collector, Summary};
+use crate::collector::{Collector, Summary, Wanted};
 use crate::command::collect::progress;
 use crate::command::output::terminal;
 use crate::config::{Cluster, Config, Kind};
@@ -97,15 +98,17 @@ async fn fill(
             name: Site::slurm_cluster().to_owned(),
             kind: Kind::Slurm,
             command_prefix: Vec::new(),
-            cadence: CADENCE,
+            own_cadence: Some(Duration::from_secs(10 * 60)),
             slurm_cluster: None,
+            backfill: Backfill { partitions: vec!["preempt".to_owned()], qos: Vec::new() },
         },
         Cluster {
             name: Site::condor_pool().to_owned(),
             kind: Kind::Htcondor,
             command_prefix: Vec::new(),
-            cadence: CADENCE,
+            own_cadence: Some(Duration::from_secs(5 * 60)),
             slurm_cluster: None,
+            backfill: Backfill::default(),
         },
     ];
     let work = clusters.map(|cluster| {
@@ -117,18 +120,18 @@ async fn fill(
                 now,
             };
             let mut collector = Collector::open(&lake, &cluster, end).await?;
-            let progress = progress(2 * u64::from(days) + 1, &cluster.name);
+            let progress = progress(u64::from(days), &cluster.name);
             let mut time = start;
             let mut machines = Vec::new();
             while time < end {
                 machines.push(Arc::new(at(time)) as Arc<dyn Machine>);
-                time += SignedDuration::try_from(CADENCE)?;
+                time += SignedDuration::try_from(cluster.cadence())?;
             }
             collector.moments(&machines, &progress).await?;
             let machine: Arc<dyn Machine> = Arc::new(at(end));
-            let windows = collector.plan(end, days, false)?;
             // One at a time: a simulated day is made by this very processor.
-            collector.jobs(&machine, &windows, 1, &progress).await?;
+            let wanted = Wanted { days, refresh: false, parallel: 1 };
+            collector.jobs(&machine, wanted, &progress).await?;
             progress.finish_and_clear();
             collector.finish()
         })
@@ -142,9 +145,6 @@ async fn fill(
     }
     Ok(summary)
 }
-
-/// How often the demo looks at the state of its clusters.
-const CADENCE: Duration = Duration::from_secs(5 * 60);
 
 /// Prints the first tables.
 async fn show(lake: &Lake, config: &Config, start: Timestamp, end: Timestamp) -> Result<()> {
@@ -172,7 +172,7 @@ fn next_steps(folder: &Path, start: Timestamp, end: Timestamp) -> Result<()> {
          Next, for example (built here, plimsoll is `cargo run --release --`):\n  \
          plimsoll --data-dir {folder} status\n  \
          plimsoll --data-dir {folder} report usage-by-user {period} --cluster {slurm} -o usage.html\n  \
-         plimsoll --data-dir {folder} sql \"SELECT primary_state, count(*) AS samples FROM gpu_sample GROUP BY primary_state\"\n  \
+         plimsoll --data-dir {folder} sql \"SELECT cluster, primary_state, sum(samples) AS samples FROM gpu_span GROUP BY cluster, primary_state\"\n  \
          plimsoll --data-dir {folder} serve\n  \
          plimsoll init        for your own site\n",
         slurm = Site::slurm_cluster(),

@@ -1,5 +1,7 @@
 //! `plimsoll test`: does everything work that collecting needs, and if not, what to do.
 
+mod htcondor;
+
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -271,7 +273,7 @@ fn scheduler(cluster: &Cluster) -> Vec<Check> {
     }
     match cluster.kind {
         Kind::Slurm => checks.extend(slurm(cluster, &machine)),
-        Kind::Htcondor => checks.extend(htcondor(cluster, &machine)),
+        Kind::Htcondor => checks.extend(htcondor::checks(cluster, &machine)),
     }
     checks
 }
@@ -415,44 +417,6 @@ fn others(answer: Result<String, Failure>, private_data: Option<&str>) -> Check 
         ),
         (_, false) => Check::ok(what, format!("{seen}; PrivateData hides none")),
     }
-}
-
-fn htcondor(cluster: &Cluster, machine: &dyn Machine) -> Vec<Check> {
-    let mut checks = Vec::new();
-    for program in ["condor_status", "condor_history"] {
-        let command = Command {
-            program,
-            arguments: vec!["-version".to_owned()],
-            time_limit: Duration::from_secs(60),
-        };
-        checks.push(match live::text(machine, &command) {
-            Ok(text) => {
-                Check::ok(program, text.lines().next().unwrap_or_default().trim_matches('$').trim())
-            }
-            Err(failure) => Check::fail(
-                program,
-                format!("tried {}: {failure}", place(cluster)),
-                "install HTCondor's client commands there, put their folder into PATH, or name a \
-                 machine that has them in command_prefix",
-            ),
-        });
-    }
-    if checks.iter().all(|check| check.verdict == Verdict::Ok) {
-        let command = Command {
-            program: "condor_status",
-            arguments: ["-total", "-limit", "1"].map(str::to_owned).to_vec(),
-            time_limit: Duration::from_secs(60),
-        };
-        checks.push(match live::text(machine, &command) {
-            Ok(_) => Check::ok("collector", "it answers"),
-            Err(failure) => Check::fail(
-                "collector",
-                failure.to_string(),
-                "see that COLLECTOR_HOST is right and that this machine may READ",
-            ),
-        });
-    }
-    checks
 }
 
 /// Whether the clock where the commands run shows the same time.

@@ -95,7 +95,9 @@ data_dir = \"data\"
 # Clusters to collect from, a [[cluster]] each. The name becomes a folder of data_dir.
 # command_prefix runs the scheduler's commands elsewhere, cadence says how often the state of
 # machines and of the queue is sampled (s, m or h), slurm_cluster is the cluster's name in slurmdbd
-# where one slurmdbd serves several and the commands here belong to another of them.
+# where one slurmdbd serves several and the commands here belong to another of them. Jobs of
+# backfill_partitions or backfill_qos run only where nothing else wants to, and give way to others;
+# a pool of HTCondor says so of its slots itself.
 
 {slurm}
 {htcondor}
@@ -165,9 +167,13 @@ fn cluster_text(name: Option<&str>, example: &str, kind: Kind) -> String {
 {mark}kind = \"{}\"
 # command_prefix = [\"ssh\", \"login1\"]
 # cadence = \"5m\"
-",
+{backfill}",
         name.unwrap_or(example),
-        kind.name()
+        kind.name(),
+        backfill = match kind {
+            Kind::Slurm => "# backfill_partitions = [\"scavenge\"]\n# backfill_qos = [\"low\"]\n",
+            Kind::Htcondor => "",
+        }
     )
 }
 

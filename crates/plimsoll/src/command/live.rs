@@ -1,12 +1,10 @@
 //! What the commands share that ask schedulers about this very moment.
 
-use std::time::Duration;
-
 use anyhow::{Result, bail};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use report::{Column, Coverage, Period, Report, Table, Unit, Value};
-use source::slurm::{scontrol_show_config, setting, version_of};
+use source::slurm::{Backfill, scontrol_show_config, setting, version_of};
 use source::{Command, Failure, Live, Machine, Parsed, Parser};
 
 use crate::command::collect::chosen;
@@ -48,8 +46,9 @@ pub(super) fn local_cluster() -> Option<Cluster> {
         name: name.unwrap_or("slurm").to_owned(),
         kind: Kind::Slurm,
         command_prefix: Vec::new(),
-        cadence: Duration::from_secs(300),
+        own_cadence: None,
         slurm_cluster: None,
+        backfill: Backfill::default(),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use futures::stream;
@@ -9,12 +10,12 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use lake::{Asked, Change, Frame, Lake, LakeFile, Trackers, Writer};
-use record::{GpuSample, Job, NodeSpan, QueueSpan, Record, Reject};
+use record::{GpuSample, GpuSpan, Job, NodeSpan, QueueSpan, Record, Reject};
 
 use crate::cli::Reprocess;
-use crate::collector::{Answer, Collector};
+use crate::collector::{Answer, Collector, is_about_jobs_of_scontrol};
 use crate::command::collect::{chosen, progress};
-use crate::config::{Cluster, Config};
+use crate::config::{Cluster, Config, Kind};
 use crate::{Outcome, complain};
 
 pub(crate) async fn run(config: &Config, arguments: &Reprocess) -> Result<Outcome> {
@@ -29,12 +30,11 @@ pub(crate) async fn run(config: &Config, arguments: &Reprocess) -> Result<Outcom
     for cluster in chosen(config, &arguments.cluster)? {
         // Nobody may collect meanwhile: what is put in place would miss it.
         let mut writer = lake.writer(&cluster.name).await?;
-        let archived = archived(&lake, &cluster, arguments).await?;
-        answers += archived.len();
+        let cluster = as_it_was_collected(cluster, &writer);
         let aside = lake.root().join("reprocess");
         forget(&aside)?;
         let derived = Lake::create(&aside)?.with_zone(&config.zone);
-        replay(&lake, &derived, &cluster, archived).await?;
+        answers += derive(&lake, &derived, &cluster, arguments.from).await?;
         change += put_in_place(&derived, &mut writer, &cluster, arguments).await?;
         writer.finish()?;
         forget(&aside)?;
@@ -54,27 +54,53 @@ fn forget(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The programs whose answers are read; what was imported is left as it is.
-const PROGRAMS: [&str; 5] = ["scontrol", "squeue", "condor_status", "sacct", "condor_history"];
+/// Derives the tables into another lake, from a day on, and says from how many answers.
+pub(crate) async fn derive(
+    lake: &Lake,
+    derived: &Lake,
+    cluster: &Cluster,
+    from: Option<Date>,
+) -> Result<usize> {
+    let archived = archived(lake, cluster, from).await?;
+    let answers = archived.len();
+    replay(lake, derived, cluster, archived).await?;
+    Ok(answers)
+}
+
+/// A cluster with the cadence at which it was last collected from, by which looks hold; a command
+/// may have named another than the configuration does.
+fn as_it_was_collected(cluster: Cluster, writer: &Writer) -> Cluster {
+    let hold = writer.tracker().hold_seconds.map(|seconds| Duration::from_secs(seconds.into()));
+    Cluster { own_cadence: hold.map(|hold| hold / 2).or(cluster.own_cadence), ..cluster }
+}
+
+/// The programs whose answers are read, in the order in which a collection asks them; what was
+/// imported is left as it is.
+const PROGRAMS: [&str; 6] =
+    ["scontrol", "squeue", "condor_status", "condor_q", "sacct", "condor_history"];
 
 /// The answers that may tell of the days that are asked for: those since the first of them, for a
-/// job is told of from its submission on.
+/// job is told of from its submission on, and the looks before it that hold on into it.
 async fn archived(
     lake: &Lake,
     cluster: &Cluster,
-    arguments: &Reprocess,
+    from: Option<Date>,
 ) -> Result<Vec<(Asked, Frame)>> {
     let mut archived = lake.archived(&cluster.name).await?;
+    let hold = cluster.cadence() * 2;
     archived.retain(|(asked, _)| {
         let is_known = asked.command.first().is_some_and(|name| PROGRAMS.contains(&name.as_str()));
-        let until = asked.window.map_or(asked.time, |(_, end)| end);
-        is_known && arguments.from.is_none_or(|from| date(until) >= from)
+        let until = match asked.window {
+            Some((_, end)) => end,
+            None => asked.time.checked_add(hold).unwrap_or(Timestamp::MAX),
+        };
+        is_known && from.is_none_or(|from| date(until) >= from)
     });
     Ok(archived)
 }
 
 /// Collects from the archive into another lake, one collection after the other, as it was.
-pub(crate) async fn replay(
+async fn replay(
     lake: &Lake,
     derived: &Lake,
     cluster: &Cluster,
@@ -87,15 +113,15 @@ pub(crate) async fn replay(
     }
     for (run, answers) in runs {
         progress.set_message(format!("the collection of {}", run.strftime("%Y-%m-%d %H:%M:%S")));
-        let mut collector = Collector::replaying(derived, cluster).await?;
+        let mut collector = Collector::replaying(derived, cluster, run).await?;
         let (mut windows, looks): (Vec<_>, Vec<_>) =
             answers.into_iter().partition(|(asked, _)| asked.window.is_some());
         for program in PROGRAMS {
-            let looks: Vec<_> =
-                looks.iter().filter(|(asked, _)| asked.command[0] == program).collect();
-            for day in looks.chunk_by(|(one, _), (other, _)| date(one.time) == date(other.time)) {
+            let looks = looks.iter().filter(|(asked, _)| asked.command[0] == program);
+            let looks = by_moment(looks.collect());
+            for day in looks.chunk_by(|(one, ..), (other, ..)| date(*one) == date(*other)) {
                 let mut read = Vec::with_capacity(day.len());
-                for (asked, frame) in day {
+                for (_, asked, frame) in day {
                     read.push(Answer::archived(asked.clone(), lake.frame(frame).await?));
                     progress.inc(1);
                 }
@@ -103,19 +129,46 @@ pub(crate) async fn replay(
             }
         }
         if !windows.is_empty() {
-            // The last window first, as when they were asked about.
-            windows.sort_by_key(|(asked, _)| std::cmp::Reverse((asked.window, asked.time)));
+            match cluster.kind {
+                // The last window first, as when they were asked about.
+                Kind::Slurm => {
+                    windows.sort_by_key(|(asked, _)| std::cmp::Reverse((asked.window, asked.time)));
+                }
+                Kind::Htcondor => windows.sort_by_key(|(asked, _)| (asked.time, asked.window)),
+            }
             let answers = stream::iter(windows);
             let answers = futures::StreamExt::then(answers, async |(asked, frame)| {
                 Ok(Answer::archived(asked, lake.frame(&frame).await?))
             });
-            let seen = collector.take_jobs(answers, &progress).await?;
-            collector.close(&seen).await?;
+            collector.take_windows(answers, &progress).await?;
         }
         collector.finish()?;
     }
     progress.finish_and_clear();
     Ok(())
+}
+
+/// Looks in the order of the moments to which they belong. A look at jobs belongs to the one at nodes
+/// before it, though midnight may lie between, and comes after it, though no time does.
+fn by_moment(looks: Vec<&(Asked, Frame)>) -> Vec<(Timestamp, Asked, Frame)> {
+    let of_nodes: Vec<Timestamp> = looks
+        .iter()
+        .filter(|(asked, _)| !is_about_jobs_of_scontrol(asked))
+        .map(|(asked, _)| asked.time)
+        .collect();
+    let mut looks: Vec<(Timestamp, Asked, Frame)> = looks
+        .into_iter()
+        .map(|(asked, frame)| {
+            let before = of_nodes.partition_point(|time| *time <= asked.time);
+            let moment = match before.checked_sub(1) {
+                Some(place) if is_about_jobs_of_scontrol(asked) => of_nodes[place],
+                _ => asked.time,
+            };
+            (moment, asked.clone(), frame.clone())
+        })
+        .collect();
+    looks.sort_by_key(|(moment, asked, _)| (*moment, is_about_jobs_of_scontrol(asked)));
+    looks
 }
 
 /// Puts what was derived in the place of what is there.
@@ -128,6 +181,7 @@ async fn put_in_place(
     let mut change = restore::<Job>(derived, writer, cluster, arguments, true).await?;
     change += restore::<NodeSpan>(derived, writer, cluster, arguments, false).await?;
     change += restore::<QueueSpan>(derived, writer, cluster, arguments, false).await?;
+    change += restore::<GpuSpan>(derived, writer, cluster, arguments, false).await?;
     change += restore::<GpuSample>(derived, writer, cluster, arguments, false).await?;
     change += restore::<Reject>(derived, writer, cluster, arguments, true).await?;
     Ok(change)

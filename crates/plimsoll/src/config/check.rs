@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use source::slurm::Backfill;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -20,8 +21,6 @@ use super::{
     is_cluster_name, shown,
 };
 use query::{Judgement, nearest};
-
-const DEFAULT_CADENCE: Duration = Duration::from_secs(5 * 60);
 
 /// The lake is made of days: a cluster that is sampled less than daily has days without a sample.
 pub(crate) const LONGEST_CADENCE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -187,7 +186,16 @@ fn clusters(
 
 /// A cluster whose name could be read; the rest may be wrong, and then is a problem.
 fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Option<Cluster> {
-    unknown_keys(table, &["name", "kind", "command_prefix", "cadence", "slurm_cluster"], problems);
+    const KEYS: [&str; 7] = [
+        "name",
+        "kind",
+        "command_prefix",
+        "cadence",
+        "slurm_cluster",
+        "backfill_partitions",
+        "backfill_qos",
+    ];
+    unknown_keys(table, &KEYS, problems);
     let kind = match table.get("kind") {
         Some(value) => kind(value, problems),
         None => {
@@ -200,12 +208,13 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
         .get("command_prefix")
         .map(|value| words("cluster.command_prefix", value, problems))
         .unwrap_or_default();
-    let cadence = match table.get("cadence") {
-        Some(value) => cadence(value, problems),
-        None => Some(DEFAULT_CADENCE),
-    };
+    let own_cadence = table.get("cadence").and_then(|value| cadence(value, problems));
     let slurm_cluster =
         table.get("slurm_cluster").and_then(|value| slurm_cluster(value, kind, problems));
+    let backfill = Backfill {
+        partitions: backfill("backfill_partitions", table, kind, problems),
+        qos: backfill("backfill_qos", table, kind, problems),
+    };
     let name = match table.get("name") {
         Some(value) => cluster_name(value, problems),
         None => {
@@ -218,9 +227,27 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
         // A stand-in for what is wrong: with a problem on record no cluster is handed out.
         kind: kind.unwrap_or(Kind::Slurm),
         command_prefix,
-        cadence: cadence.unwrap_or(DEFAULT_CADENCE),
+        own_cadence,
         slurm_cluster,
+        backfill,
     })
+}
+
+/// The partitions or the QOS whose jobs give way to others.
+fn backfill(
+    key: &str,
+    table: &DeTable,
+    kind: Option<Kind>,
+    problems: &mut Problems,
+) -> Vec<String> {
+    let Some(value) = table.get(key) else { return Vec::new() };
+    let key = format!("cluster.{key}");
+    if kind == Some(Kind::Htcondor) {
+        let words =
+            format!("{key}: only a slurm cluster has any; HTCondor's slots say it themselves");
+        problems.add(value.span(), words);
+    }
+    words(&key, value, problems)
 }
 
 /// The name is an argument of commands, so it must not look like an option or a list.

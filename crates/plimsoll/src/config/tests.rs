@@ -39,6 +39,8 @@ kind = "slurm"
 command_prefix = ["ssh", "login1"]
 cadence = "90s"
 slurm_cluster = "alder-2"
+backfill_partitions = ["scavenge", "idle"]
+backfill_qos = ["low"]
 [[cluster]]
 name = "birch"
 kind = "htcondor"
@@ -56,15 +58,20 @@ chemistry = ["alice"]
                 name: "alder".into(),
                 kind: Kind::Slurm,
                 command_prefix: vec!["ssh".into(), "login1".into()],
-                cadence: Duration::from_secs(90),
+                own_cadence: Some(Duration::from_secs(90)),
                 slurm_cluster: Some("alder-2".into()),
+                backfill: Backfill {
+                    partitions: vec!["scavenge".into(), "idle".into()],
+                    qos: vec!["low".into()],
+                },
             },
             Cluster {
                 name: "birch".into(),
                 kind: Kind::Htcondor,
                 command_prefix: vec![],
-                cadence: Duration::from_secs(300),
+                own_cadence: None,
                 slurm_cluster: None,
+                backfill: Backfill::default(),
             },
         ],
         groups: BTreeMap::from([
@@ -197,12 +204,34 @@ fn a_cluster_has_a_name_fit_for_a_folder() {
 }
 
 #[test]
+fn what_gives_way_to_others_is_told_of_slurm_alone() {
+    check(
+        r#"[[cluster]]
+name = "birch"
+kind = "htcondor"
+backfill_partitions = ["idle"]
+
+[[cluster]]
+name = "alder"
+kind = "slurm"
+backfill_qos = "low"
+backfill_partition = ["idle"]
+"#,
+        &[
+            "4:23: cluster.backfill_partitions: only a slurm cluster has any; HTCondor's slots say it themselves",
+            "9:16: cluster.backfill_qos: expected an array of strings, found a string",
+            r#"10:1: unknown key "backfill_partition": did you mean "backfill_partitions"?"#,
+        ],
+    );
+}
+
+#[test]
 fn a_cadence_is_a_time() {
     fn cadence(written: &str) -> Result<Config, ConfigError> {
         read(format!("[[cluster]]\nname='a'\nkind='slurm'\ncadence = \"{written}\"\n"))
     }
     for (written, seconds) in [("1s", 1), ("5m", 300), ("24h", 86_400)] {
-        assert_eq!(cadence(written).unwrap().clusters[0].cadence, Duration::from_secs(seconds));
+        assert_eq!(cadence(written).unwrap().clusters[0].cadence(), Duration::from_secs(seconds));
     }
     for written in ["", "5", "m", "-5m", "+5m", "5 m", "1.5h", "5d", "5m ", "5ü"] {
         assert_eq!(

@@ -101,6 +101,35 @@ fn what_is_wrong_is_told_with_what_to_do() {
 }
 
 #[test]
+fn a_pool_and_each_of_its_access_points_is_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    slurm(folder.path());
+    configure(folder.path(), "[[cluster]]\nname = \"pool\"\nkind = \"htcondor\"\n");
+    let version = "*-version*) echo '$CondorVersion: 25.0.13 $' ;;";
+    let answers = |others: &str| format!("case \"$*\" in\n{version}\n{others}\nesac");
+    let names = r#"*-schedd*) echo '[{"Name":"ap1"},{"Name":"ap2"}]' ;;"#;
+    program(folder.path(), "condor_status", &answers(names));
+    let down = "*ap2*) echo 'Failed to connect' >&2; exit 1 ;;\n*) true ;;";
+    program(folder.path(), "condor_q", &answers(down));
+    program(folder.path(), "condor_history", &answers("*) true ;;"));
+    let (status, lines) = findings(folder.path());
+    assert_eq!(status, 1);
+    let failed = "FAIL  pool: queue: ap2: condor_q failed with exit status: 1: Failed to connect; ";
+    assert!(lines[0].starts_with(failed), "{lines:#?}");
+    assert_eq!(lines.len(), 2, "the other is that nothing was collected yet: {lines:#?}");
+    let said = run(folder.path(), &["test"]);
+    for line in
+        ["ok    pool: condor_q: CondorVersion: 25.0.13", "ok    pool: access points: ap1, ap2"]
+    {
+        assert!(
+            said.stdout.contains(&format!("{line}\n")),
+            "{line} is missing in\n{}",
+            said.stdout
+        );
+    }
+}
+
+#[test]
 fn after_a_collection_its_age_and_errors_are_told() {
     let folder = tempfile::tempdir().unwrap();
     slurm(folder.path());

@@ -60,7 +60,7 @@ fn pages_and_formats_are_served_and_mistakes_are_told() {
     let folder = DEMO.folder.path();
     let server = Server::start(folder);
     server.check("/", "200", "href=\"/report/usage-by-user\"");
-    server.check("/status", "200", "gpu_sample");
+    server.check("/status", "200", "gpu_span");
     server.check("/report/daily?days=9&cluster=alder", "200", "<table");
     server.check("/report/usage-by-usr", "404", "did you mean");
     server.check("/report/daily.pdf", "404", "there is no format");

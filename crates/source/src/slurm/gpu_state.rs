@@ -22,6 +22,16 @@ pub fn scontrol_show_job(cluster_in_slurmdbd: Option<&str>) -> Command {
     Command { program: "scontrol", arguments, time_limit: Duration::from_secs(60) }
 }
 
+/// Whether there are GPUs among the nodes that [`scontrol_show_node`](super::scontrol_show_node)
+/// printed: where there are none, nobody need be asked who holds them.
+pub fn has_gpus(nodes: &[u8]) -> bool {
+    nodes.split(|&byte| byte == b'\n').any(|line| {
+        let line = String::from_utf8_lossy(line);
+        let list = value(&line, "Gres").and_then(gpus);
+        list.is_some_and(|gpus| gpus.iter().any(|gpus| gpus.count > 0))
+    })
+}
+
 /// What a site runs only where nothing else wants to: jobs of these partitions or of these QOS
 /// give way to others, and are on the backfill side of a GPU.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -455,6 +465,22 @@ mod tests {
     fn backfill(partitions: &[&str], qos: &[&str]) -> Backfill {
         let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         Backfill { partitions: names(partitions), qos: names(qos) }
+    }
+
+    #[test]
+    fn nodes_without_gpus_are_told_from_those_with() {
+        for (gres, expected) in [
+            ("(null)", false),
+            ("craynetwork:4", false),
+            ("gpu:0", false),
+            ("gpu:2", true),
+            ("craynetwork:4,gpu:a100:4(S:0-1)", true),
+        ] {
+            let nodes =
+                format!("NodeName=c1 Gres=(null) State=IDLE\nNodeName=g1 Gres={gres} State=IDLE\n");
+            assert_eq!(has_gpus(nodes.as_bytes()), expected, "{gres}");
+        }
+        assert!(!has_gpus(b""));
     }
 
     fn show(gpu: &GpuSample) -> String {

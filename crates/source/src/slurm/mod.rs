@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-pub use gpu_state::{Backfill, gpu_samples, scontrol_show_job};
+pub use gpu_state::{Backfill, gpu_samples, has_gpus, scontrol_show_job};
 pub use gres_used::{GpuModel, gpu_models};
 pub use sacct::{Sacct, sacct};
 pub use sacct_fields::{Lacking, Offered, sacct_fields};

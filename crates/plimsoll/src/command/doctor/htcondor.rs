@@ -1,0 +1,86 @@
+//! Whether a pool and each of its access points answer.
+
+use std::time::Duration;
+
+use source::htcondor::{Schedds, schedds};
+use source::{Command, Failure, Machine, parse};
+
+use super::{Check, Verdict, place};
+use crate::command::live;
+use crate::config::Cluster;
+
+pub(super) fn checks(cluster: &Cluster, machine: &dyn Machine) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for program in ["condor_status", "condor_q", "condor_history"] {
+        checks.push(match live::text(machine, &command(program, &["-version"])) {
+            Ok(text) => {
+                Check::ok(program, text.lines().next().unwrap_or_default().trim_matches('$').trim())
+            }
+            Err(failure) => Check::fail(
+                program,
+                format!("tried {}: {failure}", place(cluster)),
+                "install HTCondor's client commands there, put their folder into PATH, or name a \
+                 machine that has them in command_prefix",
+            ),
+        });
+    }
+    if checks.iter().any(|check| check.verdict != Verdict::Ok) {
+        return checks;
+    }
+    match live::text(machine, &schedds()) {
+        Ok(text) => {
+            checks.push(Check::ok("collector", "it answers"));
+            let names = parse(Schedds::default(), text.as_bytes()).records;
+            checks.push(access_points(&names));
+            checks.extend(names.iter().flat_map(|name| access_point(machine, name)));
+        }
+        Err(failure) => checks.push(Check::fail(
+            "collector",
+            failure.to_string(),
+            "see that COLLECTOR_HOST is right and that this machine may READ",
+        )),
+    }
+    checks
+}
+
+fn command(program: &'static str, arguments: &[&str]) -> Command {
+    Command {
+        program,
+        arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+        time_limit: Duration::from_secs(60),
+    }
+}
+
+fn access_points(names: &[String]) -> Check {
+    let what = "access points";
+    match names {
+        [] => Check::warn(
+            what,
+            "the pool lists none",
+            "jobs are known from their access points alone: see that `condor_status -schedd` \
+             prints them here",
+        ),
+        names => Check::ok(what, names.join(", ")),
+    }
+}
+
+/// The findings about one access point: whether its queue and its history can be asked from here.
+fn access_point(machine: &dyn Machine, name: &str) -> Vec<Check> {
+    let queue = ["-name", name, "-allusers", "-totals"];
+    let history = ["-name", name, "-epochs", "-json", "-limit", "1", "-attributes", "GlobalJobId"];
+    [
+        ("queue", command("condor_q", &queue), "see that its schedd runs and that this machine may READ it"),
+        (
+            "history",
+            command("condor_history", &history),
+            "see that `condor_history -epochs` prints something there (JOB_EPOCH_HISTORY), and that \
+             this machine may READ it",
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(what, command, remedy)| {
+        let failure: Failure = live::text(machine, &command).err()?;
+        Some(Check::fail(what, format!("{name}: {failure}"), remedy))
+    })
+    .collect()
+}
