@@ -235,6 +235,21 @@ async fn a_tracker_that_was_lost_is_read_from_the_files() {
 }
 
 #[tokio::test]
+async fn how_long_a_look_holds_is_kept_with_the_cluster() {
+    let (_folder, lake) = lake();
+    let mut writer = lake.writer("maple").await.unwrap();
+    assert_eq!(writer.tracker().hold(), SignedDuration::from_mins(10));
+    writer.set_hold(SignedDuration::from_mins(2));
+    writer.finish().unwrap();
+    assert_eq!(lake.tracker("maple").await.unwrap().hold(), SignedDuration::from_mins(2));
+    // The next writer knows it too.
+    assert_eq!(lake.writer("maple").await.unwrap().tracker().hold_seconds, Some(120));
+    // An older version's tracker does not say.
+    let written: Tracker = serde_json::from_str(r#"{"files":{},"days":{}}"#).unwrap();
+    assert_eq!((written.hold_seconds, written.hold()), (None, SignedDuration::from_mins(10)));
+}
+
+#[tokio::test]
 async fn sums_that_are_missing_or_of_another_calendar_are_made_again() {
     let (_folder, lake) = lake();
     let mut writer = lake.writer("maple").await.unwrap();

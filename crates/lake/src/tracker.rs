@@ -1,7 +1,8 @@
 //! What is known of a cluster's files without opening them.
 //!
 //! A tracker is a convenience: everything in it can be had from the files, and an entry counts
-//! only while its file is the one it was written for.
+//! only while its file is the one it was written for. How long a look holds is the configuration's
+//! word, which the next collection says again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hasher};
@@ -28,6 +29,10 @@ pub struct Tracker {
     /// How `job_day` and `node_day` were made.
     #[serde(default)]
     pub(crate) summed: Summed,
+    /// How long one look at the cluster holds, by the cadence of its last collection; see
+    /// [`hold`](Tracker::hold).
+    #[serde(default)]
+    pub hold_seconds: Option<u32>,
     /// The jobs of each file that are not over, for who writes: there may be many, so they are kept
     /// beside what every question reads.
     #[serde(skip)]
@@ -99,6 +104,10 @@ pub const IMPORT: &str = "slurm-usage";
 /// while its database is away. So long after its end a day is asked about once more.
 pub const LAG: SignedDuration = SignedDuration::from_hours(1);
 
+/// How long a look holds where no collection has said so: twice the cadence of a cluster for which
+/// none is configured.
+const UNKNOWN_HOLD: SignedDuration = SignedDuration::from_mins(10);
+
 /// What is known of one day.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DayFacts {
@@ -110,6 +119,12 @@ pub struct DayFacts {
 }
 
 impl Tracker {
+    /// How long one look at the cluster holds if no other follows. Days of GPU samples that are
+    /// not over are made spans by it when a question is asked.
+    pub fn hold(&self) -> SignedDuration {
+        self.hold_seconds.map_or(UNKNOWN_HOLD, |seconds| SignedDuration::from_secs(seconds.into()))
+    }
+
     /// What is known of a file, if it is still the one that the tracker saw.
     pub fn facts(&self, meta: &ObjectMeta) -> Option<&FileFacts> {
         self.files

@@ -6,8 +6,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
-use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
 use object_store::path::Path;
 use record::{Collection, GpuSample, GpuSpan, Job, JobDay, NodeDay, Record, Span};
 
@@ -61,6 +61,11 @@ impl Writer {
 
     pub fn tracker(&self) -> &Tracker {
         &self.tracker
+    }
+
+    /// Says how long one look at the cluster holds, for questions about days that are not over.
+    pub fn set_hold(&mut self, hold: SignedDuration) {
+        self.tracker.hold_seconds = u32::try_from(hold.as_secs()).ok();
     }
 
     /// Adds rows, or puts them in the place of what was known of the same key. Each file is

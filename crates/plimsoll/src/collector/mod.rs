@@ -102,7 +102,9 @@ impl Collector {
         Ok(Collector { archives: false, ..collector })
     }
 
-    pub(crate) fn finish(self) -> Result<Summary> {
+    pub(crate) fn finish(mut self) -> Result<Summary> {
+        let hold = self.hold();
+        self.writer.set_hold(hold);
         self.writer.finish()?;
         Ok(self.summary)
     }
