@@ -22,9 +22,7 @@ pub fn read_foreign_table(
         None => return Ok(None),
     };
     let mut reader = Reader { connection: rows, select: select(table), names, last_id: i64::MIN };
-    Ok(Some(std::iter::from_fn(move || {
-        reader.next().with_context(|| doing.clone()).transpose()
-    })))
+    Ok(Some(std::iter::from_fn(move || reader.next().with_context(|| doing.clone()).transpose())))
 }
 
 /// Opens a file to read a table, and finds the names of its columns.
@@ -42,13 +40,8 @@ fn open(path: &Path, table: &str) -> Result<Option<(Connection, Vec<String>)>> {
         return Ok(None);
     }
     // The id comes first, and is ours.
-    let names = connection
-        .prepare(&select(table))?
-        .column_names()
-        .into_iter()
-        .skip(1)
-        .map(str::to_owned)
-        .collect();
+    let names =
+        connection.prepare(&select(table))?.column_names().skip(1).map(str::to_owned).collect();
     Ok(Some((connection, names)))
 }
 

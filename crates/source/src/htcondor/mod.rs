@@ -8,8 +8,8 @@ mod schedds;
 
 pub use condor_history::{CondorHistory, condor_history, condor_history_of};
 pub use condor_q::{CondorQ, Queued, condor_q};
-pub(crate) use condor_status::{Device, Slot, is_backfill_by_name, samples, user};
 pub use condor_status::{CondorStatus, condor_status, condor_status_with_models_of};
+pub(crate) use condor_status::{Device, Slot, is_backfill_by_name, samples, user};
 pub use schedds::{Schedds, schedds};
 
 /// Asks the access point with this name, or the one at hand.

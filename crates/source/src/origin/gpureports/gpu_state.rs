@@ -15,7 +15,9 @@ use record::GpuSample;
 
 use super::missing;
 use super::wall_clock::WallClock;
-use crate::htcondor::{Device, Slot, is_backfill_by_name, job_id, machine, samples, use_ratio, user};
+use crate::htcondor::{
+    Device, Slot, is_backfill_by_name, job_id, machine, samples, use_ratio, user,
+};
 use crate::notation::classad::gpu_id;
 use crate::{Parsed, Rejected};
 
@@ -136,8 +138,20 @@ impl GpuState {
         cells: &[Option<&str>; COLUMNS.len()],
         prevent_reason: Option<&str>,
     ) -> Result<(), &'static str> {
-        let [_, name, machine_name, assigned, available, state, device, memory, projects, usage, owner, job] =
-            *cells;
+        let [
+            _,
+            name,
+            machine_name,
+            assigned,
+            available,
+            state,
+            device,
+            memory,
+            projects,
+            usage,
+            owner,
+            job,
+        ] = *cells;
         let name = words(name).ok_or("the row names no slot")?;
         // A slot without a GPU that is free or assigned has a row all the same.
         let gpus = gpu_ids(assigned);

@@ -210,9 +210,13 @@ pub fn queue_spans(
         let part_end = end.min(midnight);
         let is_last = waited.last < part_end;
         // Of a day that it waited through, the last look is the last that saw it.
-        let last_seen =
-            if is_last { waited.last } else { looks.range(..part_end).next_back().map_or(start, |look| start.max(*look)) };
-        let seen = i64::from(start == waited.first) + i64::from(is_last && waited.first < waited.last && start <= waited.last);
+        let last_seen = if is_last {
+            waited.last
+        } else {
+            looks.range(..part_end).next_back().map_or(start, |look| start.max(*look))
+        };
+        let seen = i64::from(start == waited.first)
+            + i64::from(is_last && waited.first < waited.last && start <= waited.last);
         let whole = start == waited.first && part_end == end;
         spans.push(QueueSpan {
             start_time: start,
@@ -333,7 +337,9 @@ mod tests {
         let spans = queue_spans(&first, &BTreeSet::new(), hold);
         assert_eq!(
             shown(&spans),
-            ["ap1#7.0 2026-04-21T15:00:00.5Z..2026-04-21T15:15:00.5Z seen 2026-04-21T15:05:00.5Z 2x"]
+            [
+                "ap1#7.0 2026-04-21T15:00:00.5Z..2026-04-21T15:15:00.5Z seen 2026-04-21T15:05:00.5Z 2x"
+            ]
         );
     }
 }

@@ -39,7 +39,7 @@ impl WallClock {
             AmbiguousOffset::Gap { .. } => {
                 return Err(format!("{} has no {shown}", self.zone_name()));
             }
-            AmbiguousOffset::Fold { .. } => match (ambiguous.clone().earlier(), self.previous) {
+            AmbiguousOffset::Fold { .. } => match (ambiguous.earlier(), self.previous) {
                 (Ok(first), Some(previous)) if first <= previous => ambiguous.later(),
                 (first, _) => first,
             },

@@ -74,10 +74,19 @@ fn the_rows_of_one_gpu_are_its_two_sides() {
     let [aa, bb, _] = &first.samples[..] else { panic!("{first:?}") };
     assert_eq!((aa.primary_job_id.as_deref(), aa.use_ratio), (Some("ap1#7.0"), Some(0.5)));
     assert_eq!((bb.backfill_job_id.as_deref(), bb.use_ratio), (Some("ap1#8.0"), None));
-    assert_eq!((aa.device_name.as_deref(), aa.device_memory_mb), (Some("NVIDIA H200"), Some(143771)));
-    assert_eq!((aa.prioritized_projects.as_deref(), aa.prevent_reason.as_deref()), (Some("Lab"), None));
+    assert_eq!(
+        (aa.device_name.as_deref(), aa.device_memory_mb),
+        (Some("NVIDIA H200"), Some(143771))
+    );
+    assert_eq!(
+        (aa.prioritized_projects.as_deref(), aa.prevent_reason.as_deref()),
+        (Some("Lab"), None)
+    );
     // A look at slots without GPUs is a look.
-    assert_eq!((second.time.to_string().as_str(), second.samples.len()), ("2025-08-14T17:05:00.25Z", 0));
+    assert_eq!(
+        (second.time.to_string().as_str(), second.samples.len()),
+        ("2025-08-14T17:05:00.25Z", 0)
+    );
 }
 
 /// The columns of August 2026, in another order and with one that nobody knows.
@@ -155,8 +164,11 @@ fn a_real_pool_is_seen_as_condor_status_shows_it() {
                 .collect();
             let available = available.join(",");
             let name = word("Name").unwrap();
-            let assigned =
-                if name.contains("backfill") { available.clone() } else { word("AssignedGPUs").unwrap() };
+            let assigned = if name.contains("backfill") {
+                available.clone()
+            } else {
+                word("AssignedGPUs").unwrap()
+            };
             for gpu in assigned.split(',') {
                 rows.push(vec![
                     Some("2026-11-15 00:00:00".to_owned()),
