@@ -282,6 +282,59 @@ impl Writer {
         Ok(compacted)
     }
 
+    /// Takes the samples of a day that is over, all of them, and makes its spans: what
+    /// [`upsert`](Writer::upsert) and [`compact_gpu_days`](Writer::compact_gpu_days) do, without
+    /// files of samples between if there are none yet. For history, a day after the other.
+    ///
+    /// A compacted day that says something else is left as it is: [`LateSample`].
+    pub async fn add_gpu_day(
+        &mut self,
+        day: Date,
+        mut samples: Vec<GpuSample>,
+        hold: SignedDuration,
+    ) -> Result<Compacted> {
+        if self.is_compacted(day)? {
+            self.check_late(&samples.iter().collect::<Vec<_>>()).await?;
+            return Ok(Compacted::default());
+        }
+        let waiting = tracker::files_of(&self.lake, &GpuSample::TABLE, &self.cluster).await?;
+        if waiting.iter().any(|file| file.date <= day) {
+            self.upsert(&samples).await?;
+            return self.compact_gpu_days(path::midnight(day.tomorrow()?), hold).await;
+        }
+        let yesterday = day.yesterday()?;
+        if !self.is_compacted(yesterday)? {
+            // What an earlier day says of this one may have to pass through days without samples.
+            self.compact_gpu_days(path::midnight(day), hold).await?;
+        }
+        let yesterday = self.file::<GpuSpan>(path::midnight(yesterday));
+        let before = match self.lake.bytes(&yesterday).await? {
+            Some(bytes) => carrying(
+                &parquet_file::decode(&self.cluster, bytes)
+                    .with_context(|| format!("cannot read {}", self.lake.shown(&yesterday)))?,
+            ),
+            None => Vec::new(),
+        };
+        let looks = Looks::new(day, samples.iter().map(|sample| sample.time), hold);
+        let mut carried: BTreeMap<(&str, &str), &GpuSpan> =
+            before.iter().map(|span| ((&*span.machine, &*span.gpu_id), span)).collect();
+        samples.sort_by(Record::compare_key);
+        let mut spans = Vec::new();
+        for samples in samples.chunk_by(|one, other| gpu(one) == gpu(other)) {
+            spans.extend(looks.spans(carried.remove(&gpu(&samples[0])), samples));
+        }
+        for span in carried.into_values() {
+            spans.extend(looks.spans(Some(span), &[]));
+        }
+        spans.sort_unstable_by(Record::compare_place);
+        if spans.is_empty() {
+            return Ok(Compacted::default());
+        }
+        let file = self.file::<GpuSpan>(path::midnight(day));
+        self.replace(&file, &spans.iter().collect::<Vec<_>>()).await?;
+        Ok(Compacted { days: 1, samples: samples.len(), spans: spans.len() })
+    }
+
     /// Whether a day's samples were made spans.
     pub fn is_compacted(&self, day: Date) -> Result<bool> {
         let path = self.lake.root().join(self.file::<GpuSpan>(path::midnight(day)).as_ref());

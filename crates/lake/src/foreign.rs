@@ -1,7 +1,9 @@
-//! Parquet files that others wrote, as tables of text.
+//! Parquet and SQLite files that others wrote, as tables of text.
 //!
-//! This crate is the one that knows Parquet, and text is what sources read; so a folder of an
+//! This crate is the one that knows file formats, and text is what sources read; so a folder of an
 //! older tool is opened here and understood there.
+
+mod sqlite;
 
 use std::fs::File;
 use std::path::Path;
@@ -11,6 +13,8 @@ use arrow::array::{Array, AsArray, RecordBatch, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, TimeUnit};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+pub use sqlite::read_foreign_table;
 
 /// Some rows of a table that somebody else wrote.
 pub struct ForeignRows {
@@ -38,8 +42,8 @@ impl ForeignRows {
     }
 }
 
-/// The rows of a file, some at a time.
-pub fn read_foreign(path: &Path) -> Result<impl Iterator<Item = Result<ForeignRows>>> {
+/// The rows of a Parquet file, some at a time.
+pub fn read_foreign(path: &Path) -> Result<impl Iterator<Item = Result<ForeignRows>> + use<>> {
     let shown = path.display().to_string();
     let file = File::open(path).with_context(|| format!("cannot open {shown}"))?;
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)

@@ -31,7 +31,7 @@ use tracker::Summed;
 
 pub use archive::{Archive, Asked, replay};
 pub use compact::{Compacted, GpuDay, GpuFiles, LateSample, OpenGpuSpans};
-pub use foreign::{ForeignRows, read_foreign};
+pub use foreign::{ForeignRows, read_foreign, read_foreign_table};
 pub use observe::Snapshot;
 pub use parquet_file::TimeRange;
 pub use tracker::{DayFacts, FileFacts, Heard, IMPORT, LAG, OpenJob, Tracker};

@@ -297,6 +297,8 @@ pub(crate) struct Import {
 pub(crate) enum Tool {
     /// The raw/ and processed/ folders of slurm-usage
     SlurmUsage(ImportSlurmUsage),
+    /// The monthly files of gpureports: states of GPUs, and jobs that waited for them
+    Gpureports(ImportGpureports),
 }
 
 #[derive(Args)]
@@ -312,6 +314,26 @@ pub(crate) struct ImportSlurmUsage {
     #[arg(long, value_name = "NAME")]
     pub(crate) cluster: Option<String>,
     /// The time zone of the machine that slurm-usage ran on, such as America/Chicago [default: the
+    /// configuration's]
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) zone: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll import gpureports ~/gpureports --cluster chtc --zone America/Chicago\n  \
+    plimsoll import gpureports gpu_state_2026-08.parquet --zone UTC\n\n\
+    Reads gpu_state_2026-04.parquet, gpu_state_2026-04.db and job_pressure_2026-04.db. What two files\n\
+    of a month both have counts once. Run twice, it changes nothing. The files are not kept: what\n\
+    they say of GPUs is kept as spans, one for as long as nothing changes.")]
+pub(crate) struct ImportGpureports {
+    /// The folder that gpureports calls data-dir, or one of its files
+    #[arg(value_name = "DIR|FILE")]
+    pub(crate) path: PathBuf,
+    /// Whose history it is [default: the one HTCondor pool of the configuration]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
+    /// The time zone of the machine that gpureports ran on, such as America/Chicago [default: the
     /// configuration's]
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,

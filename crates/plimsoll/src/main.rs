@@ -46,7 +46,10 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
             runtime.block_on(command::doctor::run(&site.load()?, &arguments))
         }
         Command::Import(Import { tool: Tool::SlurmUsage(arguments) }) => {
-            runtime.block_on(command::import::slurm_usage(&site.load()?, &arguments))
+            runtime.block_on(command::import::slurm_usage::run(&site.load()?, &arguments))
+        }
+        Command::Import(Import { tool: Tool::Gpureports(arguments) }) => {
+            runtime.block_on(command::import::gpureports::run(&site.load()?, &arguments))
         }
         Command::Reconcile(arguments) => {
             runtime.block_on(command::reconcile::run(&site.load()?, &arguments))

@@ -88,7 +88,24 @@ async fn check_compacted(looks: &[Vec<GpuSample>], hold: SignedDuration) -> Vec<
     writer.compact_gpu_days(time(LATER), hold).await.unwrap();
     assert_eq!(writer.upsert(&samples).await.unwrap(), Change::default());
 
+    // As history comes, a day after the other.
+    let (_folder, by_day) = lake();
+    let mut writer = by_day.writer("maple").await.unwrap();
+    let mut days: BTreeMap<Date, Vec<GpuSample>> = BTreeMap::new();
+    for sample in &samples {
+        days.entry(path::date(sample.time)).or_default().push(sample.clone());
+    }
+    for again in [false, true] {
+        for (day, samples) in &days {
+            let made = writer.add_gpu_day(*day, samples.clone(), hold).await.unwrap();
+            assert_eq!(made.samples, if again { 0 } else { samples.len() });
+        }
+    }
+    writer.compact_gpu_days(time(LATER), hold).await.unwrap();
+    writer.finish().unwrap();
+
     assert_eq!(disk(at_once.root()), disk(by_night.root()));
+    assert_eq!(disk(at_once.root()), disk(by_day.root()));
     assert_eq!(rows::<GpuSample>(&at_once).await, []);
     let spans = rows::<GpuSpan>(&at_once).await;
     assert_eq!(spans, seen_before);

@@ -13,7 +13,7 @@ use parquet::arrow::ArrowWriter;
 use crate::program::plimsoll;
 use crate::stub::{MAPLE, configure, program, run};
 
-fn write(path: &Path, columns: Vec<(&str, ArrayRef)>) {
+pub(crate) fn write(path: &Path, columns: Vec<(&str, ArrayRef)>) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let batch = RecordBatch::try_from_iter(columns).unwrap();
     let mut writer =
@@ -138,7 +138,7 @@ fn jobs(folder: &Path) -> Vec<String> {
 }
 
 /// Every file of a lake, with its bytes; but for the lock, which bears the last holder's number.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

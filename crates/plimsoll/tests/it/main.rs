@@ -9,6 +9,7 @@ mod docs;
 mod doctor;
 mod every;
 mod import;
+mod import_gpureports;
 mod live;
 mod program;
 mod reconcile;

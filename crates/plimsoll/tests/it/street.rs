@@ -9,7 +9,7 @@ const STREET: [(&str, &[&str]); 8] = [
     ("record", &["arrow"]),
     ("report", &[]),
     ("source", &["record"]),
-    ("lake", &["record", "arrow", "object_store", "parquet"]),
+    ("lake", &["record", "arrow", "object_store", "parquet", "rusqlite"]),
     ("query", &["lake", "record", "report", "datafusion", "object_store"]),
     ("view", &["report"]),
     ("serve", &["lake", "query", "report", "view", "axum"]),

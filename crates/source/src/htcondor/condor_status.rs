@@ -67,50 +67,54 @@ impl Parser<GpuSample> for CondorStatus {
 
     fn finish(self) -> Parsed<GpuSample> {
         let Parsed { records: slots, rejects } = self.slots.finish();
-        let mut slots: Vec<&Slot> = slots.iter().collect();
-        slots.sort_by_key(|slot| (slot.machine.as_str(), slot.name.as_str()));
-        let mut records = Vec::new();
-        for slots in slots.chunk_by(|one, other| one.machine == other.machine) {
-            for (gpu_id, gpu) in gpus(slots) {
-                records.push(sample(&self.cluster, self.time, &slots[0].machine, gpu_id, &gpu));
-            }
-        }
-        Parsed { records, rejects }
+        Parsed { records: samples(&self.cluster, self.time, &slots), rejects }
     }
 }
 
-/// One slot, as far as it concerns GPUs.
-struct Slot {
-    machine: String,
-    name: String,
-    partitionable: bool,
-    backfill: bool,
-    state: Option<String>,
-    assigned: Vec<String>,
-    /// The assigned GPUs that are free; unknown in pools that do not say.
-    available: Option<Vec<String>>,
-    device: Device,
-    /// What the ads of single GPUs say, where they were asked for.
-    devices: Vec<(String, Device)>,
-    use_ratio: Option<f64>,
-    user: Option<String>,
-    job_id: Option<String>,
-    prioritized_projects: Option<String>,
-    prevent_reason: Option<String>,
+/// Every GPU of a pool at one moment, from all its slots.
+pub(crate) fn samples(cluster: &str, time: Timestamp, slots: &[Slot]) -> Vec<GpuSample> {
+    let mut slots: Vec<&Slot> = slots.iter().collect();
+    slots.sort_by_key(|slot| (slot.machine.as_str(), slot.name.as_str()));
+    let mut records = Vec::new();
+    for slots in slots.chunk_by(|one, other| one.machine == other.machine) {
+        for (gpu_id, gpu) in gpus(slots) {
+            records.push(sample(cluster, time, &slots[0].machine, gpu_id, &gpu));
+        }
+    }
+    records
 }
 
-struct Device {
-    name: Option<String>,
-    memory_mb: Option<i64>,
-    capability: Option<f64>,
+/// One slot, as far as it concerns GPUs.
+#[derive(Default)]
+pub(crate) struct Slot {
+    pub(crate) machine: String,
+    pub(crate) name: String,
+    pub(crate) partitionable: bool,
+    pub(crate) backfill: bool,
+    pub(crate) state: Option<String>,
+    pub(crate) assigned: Vec<String>,
+    /// The assigned GPUs that are free; unknown in pools that do not say.
+    pub(crate) available: Option<Vec<String>>,
+    pub(crate) device: Device,
+    /// What the ads of single GPUs say, where they were asked for.
+    pub(crate) devices: Vec<(String, Device)>,
+    pub(crate) use_ratio: Option<f64>,
+    pub(crate) user: Option<String>,
+    pub(crate) job_id: Option<String>,
+    pub(crate) prioritized_projects: Option<String>,
+    pub(crate) prevent_reason: Option<String>,
+}
+
+#[derive(Default)]
+pub(crate) struct Device {
+    pub(crate) name: Option<String>,
+    pub(crate) memory_mb: Option<i64>,
+    pub(crate) capability: Option<f64>,
 }
 
 fn slot(text: &[u8]) -> Result<Slot, String> {
     let ad = Ad::read(text)?;
     let name = ad.words("Name").ok_or("the slot has no name")?;
-    // The machine's own name says nothing of the slot.
-    let slot_name = name.split('@').next().unwrap_or_default().to_ascii_lowercase();
-    let backfill_by_name = slot_name.contains("backfill");
     let assigned = ad.gpu_ids("AssignedGPUs").unwrap_or_default();
     let available = ad.gpu_ids("AvailableGPUs");
     let state = ad.words("State");
@@ -125,7 +129,7 @@ fn slot(text: &[u8]) -> Result<Slot, String> {
         machine: ad.words("Machine").unwrap_or_else(|| machine(&name).to_owned()),
         partitionable: ad.is("SlotType", "Partitionable")
             || ad.truth("PartitionableSlot") == Some(true),
-        backfill: ad.truth("BackfillSlot").unwrap_or(false) || backfill_by_name,
+        backfill: ad.truth("BackfillSlot").unwrap_or(false) || is_backfill_by_name(&name),
         device: Device {
             name: ad.words("GPUs_DeviceName"),
             memory_mb: ad.integer("GPUs_GlobalMemoryMb"),
@@ -144,10 +148,7 @@ fn slot(text: &[u8]) -> Result<Slot, String> {
             })
             .collect(),
         use_ratio: use_ratio(ad.number("GPUsAverageUsage"), assigned.len()),
-        user: ad.words("RemoteOwner").map(|owner| match owner.split_once('@') {
-            Some((user, _)) => user.to_owned(),
-            None => owner,
-        }),
+        user: ad.words("RemoteOwner").map(|owner| user(&owner).to_owned()),
         job_id: ad.words("GlobalJobId").map(|global| job_id(&global).to_owned()),
         prioritized_projects: ad.text("PrioritizedProjects"),
         prevent_reason: drain_reason.or_else(|| ad.words("PreventJobsReason")),
@@ -156,6 +157,17 @@ fn slot(text: &[u8]) -> Result<Slot, String> {
         assigned,
         available,
     })
+}
+
+/// Whether a slot is called one for backfill. The machine's own name says nothing of the slot.
+pub(crate) fn is_backfill_by_name(slot: &str) -> bool {
+    let slot = slot.split('@').next().unwrap_or_default();
+    slot.as_bytes().windows(8).any(|part| part.eq_ignore_ascii_case(b"backfill"))
+}
+
+/// Who holds a slot, of `ann@example.org`.
+pub(crate) fn user(owner: &str) -> &str {
+    owner.split_once('@').map_or(owner, |(user, _)| user)
 }
 
 /// How a slot has a GPU, the stronger the greater.

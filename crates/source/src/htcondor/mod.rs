@@ -11,6 +11,7 @@ mod schedds;
 pub use condor_history::{CondorHistory, condor_history, condor_history_of};
 pub use condor_q::{CondorQ, Queued, condor_q};
 pub use condor_status::{CondorStatus, condor_status, condor_status_with_models_of};
+pub(crate) use condor_status::{Device, Slot, is_backfill_by_name, samples, user};
 pub use schedds::{Schedds, schedds};
 
 /// Asks the access point with this name, or the one at hand.
@@ -20,31 +21,31 @@ fn name_option(schedd: Option<&str>) -> Vec<String> {
 
 /// A job without the time of its submission: `ap1.example.org#12.0#1794712355` is
 /// `ap1.example.org#12.0`, by which slots and executions know the same job.
-fn job_id(global_job_id: &str) -> &str {
+pub(crate) fn job_id(global_job_id: &str) -> &str {
     global_job_id.rsplit_once('#').map_or(global_job_id, |(job_id, _)| job_id)
 }
 
 /// The machine of a slot: the last part of `slot1_1@gpu1.example.org`.
-fn machine(slot: &str) -> &str {
+pub(crate) fn machine(slot: &str) -> &str {
     slot.rsplit_once('@').map_or(slot, |(_, machine)| machine)
 }
 
 /// Measured use of one GPU, from that of all `gpus` together. More than all of the time is no
 /// measurement: a slot that was just handed over can print 75.
-fn use_ratio(average_usage: Option<f64>, gpus: usize) -> Option<f64> {
+pub(crate) fn use_ratio(average_usage: Option<f64>, gpus: usize) -> Option<f64> {
     let ratio = average_usage? / gpus as f64;
     (0.0..=1.01).contains(&ratio).then(|| ratio.min(1.0))
 }
 
 #[cfg(test)]
-mod fixture {
+pub(crate) mod fixture {
     //! What a real pool printed, and what its users' and machines' own logs say happened.
 
     use std::collections::HashMap;
 
     pub(super) const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/htcondor");
 
-    pub(super) fn read(name: &str) -> Vec<u8> {
+    pub(crate) fn read(name: &str) -> Vec<u8> {
         std::fs::read(format!("{FOLDER}/{name}")).unwrap()
     }
 

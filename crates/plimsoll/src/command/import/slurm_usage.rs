@@ -1,4 +1,4 @@
-//! `plimsoll import`: takes over the history that another tool kept.
+//! `plimsoll import slurm-usage`: its days of raw and processed jobs.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -14,19 +14,15 @@ use source::origin::slurm_usage::{ProcessedDay, RawDays};
 use source::slurm::Sacct;
 use source::{Parsed, Rejected, parse};
 
+use super::{cluster, modified, zone, zone_name};
 use crate::cli::ImportSlurmUsage;
 use crate::command::collect::progress;
-use crate::config::{Config, Kind, is_cluster_name};
+use crate::config::{Config, Kind};
 use crate::{Outcome, complain};
 
-pub(crate) async fn slurm_usage(config: &Config, arguments: &ImportSlurmUsage) -> Result<Outcome> {
-    let zone = match &arguments.zone {
-        Some(name) => TimeZone::get(name).with_context(|| {
-            format!("--zone {name:?} is no time zone; write it as America/Chicago or UTC")
-        })?,
-        None => config.zone.clone(),
-    };
-    let cluster = cluster(config, arguments.cluster.as_deref())?;
+pub(crate) async fn run(config: &Config, arguments: &ImportSlurmUsage) -> Result<Outcome> {
+    let zone = zone(config, arguments.zone.as_deref())?;
+    let cluster = cluster(config, arguments.cluster.as_deref(), Kind::Slurm)?;
     let days = days_in(&arguments.folder)?;
     let lake = Lake::create(&config.data_dir)?.with_zone(&config.zone);
     let mut import = Import {
@@ -47,27 +43,6 @@ pub(crate) async fn slurm_usage(config: &Config, arguments: &ImportSlurmUsage) -
 
 /// What a job's row says about where it comes from.
 const SOURCE: &str = lake::IMPORT;
-
-/// The cluster whose history it is: slurm-usage knows one, and not what it is called.
-fn cluster(config: &Config, named: Option<&str>) -> Result<String> {
-    if let Some(name) = named {
-        if !is_cluster_name(name) {
-            bail!("--cluster {name:?} cannot be a cluster's name: letters, digits, `.`, `_`, `-`");
-        }
-        return Ok(name.to_owned());
-    }
-    let slurm: Vec<&str> = config
-        .clusters
-        .iter()
-        .filter(|cluster| cluster.kind == Kind::Slurm)
-        .map(|cluster| cluster.name.as_str())
-        .collect();
-    match slurm[..] {
-        [one] => Ok(one.to_owned()),
-        [] => bail!("no SLURM cluster is configured; say whose history it is with --cluster NAME"),
-        _ => bail!("say whose history it is with --cluster, one of {}", slurm.join(", ")),
-    }
-}
 
 /// The files of one day.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -142,7 +117,7 @@ impl Summary {
             "imported {} jobs of {} days from {first} to {last}, their times read in {}: {} rows new, {} changed",
             self.jobs,
             days.len(),
-            zone.iana_name().unwrap_or("this machine's zone"),
+            zone_name(zone),
             self.change.added,
             self.change.changed
         );
@@ -345,7 +320,7 @@ impl Import {
                 "{shifted} jobs are already in the lake, submitted whole hours earlier or later: \
                  their times are not those of {}; give the zone of the machine that slurm-usage \
                  ran on with --zone",
-                self.zone.iana_name().unwrap_or("this machine's zone")
+                zone_name(&self.zone)
             );
         }
         Ok(kept)
@@ -428,15 +403,6 @@ fn read_processed(
         day.add(rows.names(), rows.rows(), |row, column| rows.cell(row, column), &known);
     }
     modified(path)
-}
-
-fn modified(path: &Path) -> Result<Timestamp> {
-    let time = fs::metadata(path)
-        .and_then(|metadata| metadata.modified())
-        .with_context(|| format!("cannot tell when {} was written", path.display()))?;
-    let time = Timestamp::try_from(time).context("a file's time lies outside the calendar")?;
-    // As the lake writes moments, so that a second import says the same.
-    Ok(Timestamp::from_microsecond(time.as_microsecond())?)
 }
 
 /// When a job was seen as it is. A running one was seen when it had run as long as it says, and
