@@ -406,12 +406,11 @@ def nodes_and_queue(site, lake):
         gpus = (given["g01"]["gpus"], given["g01"]["gpu_types"], given["g01"]["alloc_gpus"])
         assert gpus == (5, "a100=4,h100=1", 2), f"g01 has {gpus}"
     with check("each GPU of a node has its index, its model and who holds it, as scontrol says"):
-        text = site.ask("maple", "scontrol", "--details", "--oneliner", "show", "job").decode()
+        running = site.ask("maple", "squeue", "--noheader", "--states=RUNNING", "--format=%A").decode().split()
         expected = {}
-        for line in text.splitlines():
+        for job in running:
+            line = site.ask("maple", "scontrol", "--details", "--oneliner", "show", "job", job).decode()
             words = dict(word.split("=", 1) for word in line.split() if "=" in word)
-            if words.get("JobState") != "RUNNING":
-                continue
             for model, indexes in re.findall(r"gpu:(\w+):\d+\(IDX:([0-9,-]+)\)", words.get("GRES", "")):
                 for part in indexes.split(","):
                     first, _, last = part.partition("-")

@@ -86,8 +86,9 @@ impl Collector {
     /// then on, for as long as they are there.
     pub(super) async fn take_slots(&mut self, looks: &[Answer]) -> Result<()> {
         let (mut samples, mut runs) = (Vec::new(), Vec::new());
+        let looks: Vec<&Answer> = looks.iter().filter(|look| !look.was_asked("-schedd")).collect();
         let Some(last) = looks.last().map(|look| look.asked.time) else { return Ok(()) };
-        for look in looks.iter().filter(|look| !look.was_asked("-schedd")) {
+        for look in looks {
             let parser = CondorStatus::new(&self.cluster.name, look.asked.time);
             let read = self.read(look, parser)?;
             if read.collection.error.is_none() {
@@ -121,6 +122,7 @@ impl Collector {
         }
         self.access_points = None;
         if read.collection.error.is_none() {
+            // It may only be down.
             let since = self.run.checked_sub(ABSENCE).unwrap_or(Timestamp::MIN);
             let heard = self.writer.tracker().access_points.iter();
             let lately = heard.filter(|(_, heard)| heard.until > since).map(|(name, _)| name);

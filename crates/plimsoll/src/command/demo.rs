@@ -98,7 +98,7 @@ async fn fill(
             name: Site::slurm_cluster().to_owned(),
             kind: Kind::Slurm,
             command_prefix: Vec::new(),
-            own_cadence: Some(Duration::from_secs(10 * 60)),
+            own_cadence: Some(CADENCE),
             slurm_cluster: None,
             backfill: Backfill { partitions: vec!["preempt".to_owned()], qos: Vec::new() },
         },
@@ -106,7 +106,7 @@ async fn fill(
             name: Site::condor_pool().to_owned(),
             kind: Kind::Htcondor,
             command_prefix: Vec::new(),
-            own_cadence: Some(Duration::from_secs(5 * 60)),
+            own_cadence: Some(CADENCE),
             slurm_cluster: None,
             backfill: Backfill::default(),
         },
@@ -145,6 +145,10 @@ async fn fill(
     }
     Ok(summary)
 }
+
+/// How often the demo looks at the state of its clusters: often enough for a demo, and not so often
+/// that one has to wait for it.
+const CADENCE: Duration = Duration::from_secs(10 * 60);
 
 /// Prints the first tables.
 async fn show(lake: &Lake, config: &Config, start: Timestamp, end: Timestamp) -> Result<()> {

@@ -73,9 +73,9 @@ fn usage_by_user_is_what_the_site_knows() {
         for attempt in &site.truth().attempts {
             let Some(begun) = attempt.start else { continue };
             // HTCondor's history has an execution once it is over, its queue until then; the demo
-            // looked at that for the last time five minutes before the end.
+            // looked at that for the last time ten minutes before the end.
             let is_of_the_pool = attempt.cluster == Site::condor_pool();
-            let last_look = time("2026-03-07T23:55:00Z");
+            let last_look = time("2026-03-07T23:50:00Z");
             if is_of_the_pool && attempt.end.is_none() && begun > last_look {
                 continue;
             }
