@@ -8,6 +8,7 @@ mod demo;
 mod docs;
 mod doctor;
 mod every;
+mod gpu_truth;
 mod import;
 mod import_gpureports;
 mod live;

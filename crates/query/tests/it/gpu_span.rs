@@ -121,6 +121,11 @@ async fn only_the_days_of_the_period_are_opened() {
     compact(&site, "2026-02-01T00:00:00Z").await;
     // The term reads the table twice: once for what machines say of themselves.
     assert_eq!(opened(&site).await, 2);
+    for term in ["gpu_use", "gpu_held", "gpu_use_by_hour", "gpu_use_by_day"] {
+        let session = Session::open(&site.lake, &site.question, |_| true).await.unwrap();
+        session.collect(&format!("SELECT sum(seconds) FROM {term}")).await.unwrap();
+        assert_eq!(session.files_opened(), 1, "{term} reads a file once");
+    }
     let session = Session::open(&site.lake, &site.question, |_| true).await.unwrap();
     session.collect("SELECT count(*) FROM job_run").await.unwrap();
     assert_eq!(session.files_opened(), 0, "who does not ask about GPUs opens none of their files");
