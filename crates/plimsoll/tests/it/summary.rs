@@ -30,6 +30,7 @@ fn in_terminal(folder: &Path, words: &str) -> Said {
         .env_clear()
         .env("PATH", folder.join("bin"))
         .env("HOME", folder)
+        .env("TZ", "UTC")
         .env("SHELL", "/bin/sh")
         .env("TERM", "dumb")
         .args(["--quiet", "--return", "--command", &line, "/dev/null"]);
