@@ -14,6 +14,7 @@ use record::GpuSample;
 use report::{Period, Report, Value};
 use source::htcondor::{CondorStatus, condor_status};
 use source::simulated::{Scale, Simulated, Site};
+use source::slurm::{Backfill, gpu_samples, scontrol_show_job, scontrol_show_node};
 use source::{Machine, Parser, parse};
 use tempfile::TempDir;
 
@@ -338,6 +339,62 @@ async fn a_simulated_pool_is_told_to_the_second_of_the_sampling_rule() {
         assert!((number(&rows[0][0]) + number(&rows[0][2]) - whole).abs() < 1e-3);
         check_parts(&pool, gpus.len() as f64).await;
     }
+}
+
+/// The same of a SLURM cluster: each attempt holds its GPUs from look to look.
+#[tokio::test]
+async fn a_simulated_slurm_cluster_is_told_to_the_second_of_the_sampling_rule() {
+    let start: Timestamp = "2026-03-07T00:00:00Z".parse().unwrap();
+    let end = start + SignedDuration::from_hours(12);
+    let site = Arc::new(Site::new(&Scale {
+        seed: 7,
+        start,
+        end,
+        slurm_jobs_per_day: 400,
+        slurm_nodes: 20,
+        condor_machines: 1,
+    }));
+    let step = SignedDuration::from_mins(10);
+    let cluster = Site::slurm_cluster();
+    let users: HashMap<&str, &str> = site
+        .truth()
+        .attempts
+        .iter()
+        .filter(|one| one.cluster == cluster)
+        .map(|one| (one.job_id.as_str(), one.user))
+        .collect();
+    let (mut samples, mut now) = (Vec::new(), start);
+    let mut truth: BTreeMap<String, i64> = BTreeMap::new();
+    while now <= end {
+        let machine = Simulated { site: site.clone(), cluster: cluster.to_owned(), now };
+        let ask = |command: source::Command| {
+            let mut text = Vec::new();
+            machine.run(&command, &mut |piece| text.extend_from_slice(piece)).unwrap();
+            text
+        };
+        let (nodes, jobs) = (ask(scontrol_show_node(None)), ask(scontrol_show_job(None)));
+        samples.extend(gpu_samples(cluster, now, &nodes, &jobs, &Backfill::default()).records);
+        if now < end {
+            let running = site.truth().attempts.iter().filter(|one| {
+                one.cluster == cluster
+                    && one.start.is_some_and(|start| start <= now)
+                    && one.end.is_none_or(|end| now < end)
+            });
+            for attempt in running.filter(|one| one.gpus > 0) {
+                let user = users[attempt.job_id.as_str()].to_owned();
+                *truth.entry(user).or_default() += attempt.gpus * step.as_secs();
+            }
+        }
+        now += step;
+    }
+    assert!(truth.len() > 3, "{truth:?}");
+    let pool = Pool::new(cluster, &samples, step * 2).await;
+    let rows = pool.sql("SELECT user, sum(exact(seconds)) FROM gpu_held GROUP BY user").await;
+    let ours: BTreeMap<String, i64> = rows
+        .iter()
+        .map(|row| (text(&row[0]), text(&row[1]).parse::<f64>().unwrap().round() as i64))
+        .collect();
+    assert_eq!(ours, truth);
 }
 
 /// With a look every 15 minutes, one for each of its buckets, the origin says what we say. With
