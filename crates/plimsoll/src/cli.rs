@@ -60,6 +60,8 @@ pub(crate) enum Command {
     Analyze(Analyze),
     /// Answer a question about the history
     Report(Report),
+    /// What backfill gave and what it cost: the first of the reports about it
+    Backfill(Backfill),
     /// Answer your own question, in SQL
     Sql(Sql),
     /// What is kept, how fresh it is, and what went wrong
@@ -174,8 +176,10 @@ pub(crate) struct Analyze {
     plimsoll report daily --from 2026-11-01 --to 2026-12-01 -o november.html\n  \
     plimsoll report states --cluster alder --format json\n  \
     plimsoll report gpu-usage --by device --days 1\n  \
-    plimsoll report gpu-users --device H200 --anonymize\n\n\
-    --by, --device, --at and --step are for reports that have them; docs/reports.md says which.")]
+    plimsoll report gpu-users --device H200 --anonymize\n  \
+    plimsoll report backfill-advice --runtime 6h --gpus 1 --days 90\n\n\
+    --by, --device, --at, --step, --runtime, --gpus and --checkpoint-cost are for reports that have\n\
+    them; docs/reports.md says which.")]
 pub(crate) struct Report {
     /// Which one; without a name, the list of reports
     pub(crate) name: Option<String>,
@@ -196,9 +200,33 @@ pub(crate) struct Report {
     /// In steps of this length
     #[arg(long, value_name = "STEP")]
     step: Option<String>,
+    /// Of a job that would run for so long, such as 6h
+    #[arg(long, value_name = "TIME")]
+    runtime: Option<String>,
+    /// Of a job with so many GPUs
+    #[arg(long, value_name = "N")]
+    gpus: Option<String>,
+    /// Whose checkpoint takes so long to write, such as 5m
+    #[arg(long, value_name = "TIME")]
+    checkpoint_cost: Option<String>,
     /// Put a pseudonym in the place of each user: always the same for the same user
     #[arg(long)]
     pub(crate) anonymize: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll backfill --days 30\n  \
+    plimsoll backfill --days 30 --by device -o backfill.html\n  \
+    plimsoll report backfill-advice --runtime 6h --gpus 1 --days 90")]
+pub(crate) struct Backfill {
+    #[command(flatten)]
+    pub(crate) about: About,
+    /// Add up by this: class, device, cluster or day
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) by: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -422,8 +450,15 @@ fn environment() -> Result<Environment> {
 impl Report {
     /// What the analysis is told beside the period.
     pub(crate) fn options(&self) -> BTreeMap<String, String> {
-        let options =
-            [("by", &self.by), ("device", &self.device), ("at", &self.at), ("step", &self.step)];
+        let options = [
+            ("by", &self.by),
+            ("device", &self.device),
+            ("at", &self.at),
+            ("step", &self.step),
+            ("runtime", &self.runtime),
+            ("gpus", &self.gpus),
+            ("checkpoint-cost", &self.checkpoint_cost),
+        ];
         let said = options.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
         said.map(|(name, value)| (name.to_owned(), value.clone())).collect()
     }

@@ -67,6 +67,9 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Report(arguments) => {
             runtime.block_on(command::report::run(&site.load()?, &arguments))
         }
+        Command::Backfill(arguments) => {
+            runtime.block_on(command::backfill::run(&site.load()?, &arguments))
+        }
         Command::Sql(arguments) => runtime.block_on(command::sql::run(&site.load()?, &arguments)),
         Command::Status(arguments) => {
             runtime.block_on(command::status::run(&site.load()?, &arguments))

@@ -21,6 +21,16 @@ pub struct Judgement {
     pub devices: Vec<Device>,
     /// Families of models to leave out, whatever the case of their letters.
     pub hidden_families: Vec<String>,
+    /// Where jobs run that may be preempted, in clusters that have no slots for it.
+    pub preemptible: Vec<Preemptible>,
+}
+
+/// What of a SLURM cluster is backfill: jobs in these partitions or with this quality of service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preemptible {
+    pub cluster: String,
+    pub partitions: Vec<String>,
+    pub qos: Vec<String>,
 }
 
 /// The classes of slots by our names, in the order in which reports list them. An interactive
@@ -148,6 +158,7 @@ impl Default for Judgement {
             masks: Vec::new(),
             devices: known_devices(),
             hidden_families: Vec::new(),
+            preemptible: Vec::new(),
         }
     }
 }
@@ -157,6 +168,27 @@ impl Judgement {
     pub fn mask(&self, machine: &str) -> Option<&str> {
         let mask = self.masks.iter().find(|(pattern, _)| pattern.matches_machine(machine));
         mask.map(|(_, reason)| reason.as_str())
+    }
+
+    /// Whether a job ran on backfill, by its slot (HTCondor names those that are for backfill so),
+    /// or by its partition or quality of service.
+    pub(crate) fn is_backfill(
+        &self,
+        cluster: &str,
+        slot: Option<&str>,
+        partition: Option<&str>,
+        qos: Option<&str>,
+    ) -> bool {
+        let is_slot =
+            |slot: &str| slot.get(..8).is_some_and(|name| name.eq_ignore_ascii_case("backfill"));
+        let has = |names: &[String], name: Option<&str>| {
+            name.is_some_and(|name| names.iter().any(|one| one == name))
+        };
+        slot.is_some_and(is_slot)
+            || self.preemptible.iter().any(|place| {
+                place.cluster == cluster
+                    && (has(&place.partitions, partition) || has(&place.qos, qos))
+            })
     }
 
     pub fn is_institution_owned(&self, machine: &str) -> bool {

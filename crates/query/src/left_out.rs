@@ -8,7 +8,16 @@ use report::Value;
 use crate::{Session, Term, answer};
 
 /// The terms that leave out what the site masks or hides.
-const TERMS: [&str; 5] = ["gpu_time", "gpu_use", "gpu_use_by_hour", "gpu_use_by_day", "gpu_held"];
+const TERMS: [&str; 8] = [
+    "gpu_time",
+    "gpu_use",
+    "gpu_use_by_hour",
+    "gpu_use_by_day",
+    "gpu_held",
+    "backfill_phase",
+    "primary_phase",
+    "backfill_attempt",
+];
 
 /// Whether a statement rests on such a term.
 pub(crate) fn concerns(sql: &str) -> bool {

@@ -5,6 +5,7 @@
 
 mod analysis;
 mod answer;
+mod backfill;
 mod coverage;
 mod function;
 mod gpu_span_table;
@@ -18,6 +19,7 @@ mod pieces;
 mod pseudonym;
 mod session;
 mod status;
+mod survival;
 mod term;
 
 use std::collections::BTreeMap;
@@ -33,7 +35,8 @@ use report::{Coverage, Period, Report, Table};
 use option::Asked;
 
 pub use analysis::{ANALYSES, Analysis};
-pub use judgement::{Device, Judgement, Pattern, SLOT_CLASSES, Tier};
+pub use backfill::TABLES as BACKFILL_TABLES;
+pub use judgement::{Device, Judgement, Pattern, Preemptible, SLOT_CLASSES, Tier};
 pub use nearest::nearest;
 pub use option::{Alternative, AnalysisOption, Values};
 pub use session::Session;
@@ -181,7 +184,9 @@ impl Statement<'_> {
     fn mentions(self, term: &Term) -> bool {
         match self {
             Statement::Ours(_) => {
-                self.mention(term.name) || (left_out::is_said_by(term) && self.leaves_out())
+                self.mention(term.name)
+                    || (left_out::is_said_by(term) && self.leaves_out())
+                    || self.texts().iter().any(|sql| backfill::rests_on(sql, term))
             }
             Statement::Users { .. } => true,
         }

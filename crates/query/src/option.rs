@@ -1,8 +1,8 @@
 //! What can be said to an analysis beside the period: by what to add up, which model, when.
 
 use anyhow::{Context, Result, bail};
-use jiff::Timestamp;
 use jiff::civil::DateTime;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::analysis::{Analysis, Column};
 use crate::{Question, nearest, term};
@@ -24,6 +24,11 @@ pub enum Values {
     Device,
     /// A day or moment; the period's last if none is said. In the statement `$NAME` is the moment.
     Moment,
+    /// A length of time such as `6h`, and what it is if none is said. In the statement `$NAME` is
+    /// its seconds.
+    Duration(&'static str),
+    /// A whole number of things, and what it is if none is said. In the statement it is `$NAME`.
+    Number(&'static str),
 }
 
 /// A word, and what it means in the statement.
@@ -100,6 +105,14 @@ pub(crate) fn asked<'a>(analysis: &'a Analysis, question: &Question) -> Result<A
                 };
                 sql = sql.replace(&format!("${}", option.name), &term::moment(moment));
             }
+            Values::Duration(unsaid) => {
+                let seconds = duration(option.name, said.unwrap_or(unsaid))?;
+                sql = sql.replace(&format!("${}", option.name), &format!("{seconds:?}"));
+            }
+            Values::Number(unsaid) => {
+                let number = number(option.name, said.unwrap_or(unsaid))?;
+                sql = sql.replace(&format!("${}", option.name), &number.to_string());
+            }
         }
     }
     let sql = sql
@@ -125,6 +138,23 @@ fn one_of<'a>(
         Some(near) => bail!("there is no {option} {said:?}; did you mean {near:?}?"),
         None => bail!("there is no {option} {said:?}; there are {}", words.join(", ")),
     }
+}
+
+/// A length of time in seconds, which is not nothing.
+fn duration(option: &str, text: &str) -> Result<f64> {
+    let seconds = text
+        .parse::<SignedDuration>()
+        .ok()
+        .map(|duration| duration.as_secs_f64())
+        .filter(|seconds| *seconds > 0.0);
+    seconds
+        .with_context(|| format!("{option} {text:?} is no length of time; write 90m, 6h or 1h30m"))
+}
+
+/// A whole number of at least one.
+fn number(option: &str, text: &str) -> Result<u32> {
+    let number = text.parse::<u32>().ok().filter(|number| *number > 0);
+    number.with_context(|| format!("{option} {text:?} is no number of at least 1"))
 }
 
 /// A day or a moment, in the site's zone unless it says which, within the period.

@@ -19,7 +19,7 @@ use crate::gpu_span_table::GpuSpanTable;
 use crate::lake_table::{Chosen, LakeTable, STORE_URL};
 use crate::listing::Listing;
 use crate::pieces::Pieces;
-use crate::{Judgement, Question, TERMS, Term, coverage, function, nearest, term};
+use crate::{Judgement, Question, TERMS, Term, backfill, coverage, function, nearest, term};
 
 /// One question's view of the lake.
 pub struct Session {
@@ -103,6 +103,13 @@ impl Session {
                 .sql(&view)
                 .await
                 .with_context(|| format!("cannot define the term {}", term.name))?;
+        }
+        let holds = trackers
+            .iter()
+            .map(|(cluster, tracker)| (cluster.clone(), tracker.hold().as_micros() as i64));
+        let asked = backfill::Asked::new(question.judgement.clone(), holds.collect());
+        for (name, table) in backfill::tables(&asked) {
+            context.register_table(name, Arc::new(table))?;
         }
         Ok(Session { context, lake: lake.clone(), trackers, question: question.clone(), seen })
     }

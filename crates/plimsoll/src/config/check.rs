@@ -20,7 +20,7 @@ use super::{
     Cluster, Config, ConfigError, DEFAULT_DATA_DIR, Environment, Kind, LONGEST_CLUSTER_NAME,
     is_cluster_name, shown,
 };
-use query::{Judgement, nearest};
+use query::{Judgement, Preemptible, nearest};
 
 /// The lake is made of days: a cluster that is sampled less than daily has days without a sample.
 pub(crate) const LONGEST_CADENCE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -59,13 +59,17 @@ pub(super) fn config(
 
     if problems.found.is_empty() {
         let folder = path.parent().unwrap_or(Path::new("/"));
+        let judgement = Judgement {
+            preemptible: settings.clusters.iter().filter_map(preemptible).collect(),
+            ..settings.judgement
+        };
         Ok(Config {
             path: Some(path.to_owned()),
             data_dir: folder.join(settings.data_dir.unwrap_or(DEFAULT_DATA_DIR.into())),
             zone: settings.zone.unwrap_or_else(|| environment.system_zone.clone()),
             clusters: settings.clusters,
             groups: settings.groups,
-            judgement: Arc::new(settings.judgement),
+            judgement: Arc::new(judgement),
         })
     } else {
         // Tables come in the order of their keys; a reader goes through the file.
@@ -234,6 +238,13 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
 }
 
 /// The partitions or the QOS whose jobs give way to others.
+/// What of a cluster is backfill, for questions about its jobs.
+fn preemptible(cluster: &Cluster) -> Option<Preemptible> {
+    let Backfill { partitions, qos } = cluster.backfill.clone();
+    let place = Preemptible { cluster: cluster.name.clone(), partitions, qos };
+    (place.partitions.len() + place.qos.len() > 0).then_some(place)
+}
+
 fn backfill(
     key: &str,
     table: &DeTable,

@@ -98,6 +98,8 @@ fn reports() {
                 }
                 Values::Device => "a model".to_owned(),
                 Values::Moment => "a day or moment".to_owned(),
+                Values::Duration(unsaid) => format!("a length of time; `{unsaid}` unless said"),
+                Values::Number(unsaid) => format!("a number; `{unsaid}` unless said"),
             };
             writeln!(text, "| `--{}` | {values} | {} |", option.name, option.meaning).unwrap();
         }

@@ -4,7 +4,7 @@ use report::Unit;
 
 use super::{
     ALLOCATED_PERCENT, Alternative, Analysis, AnalysisOption, Column, GPU_BACKFILL, GPU_CLASS,
-    GPU_SEEN, Values,
+    GPU_SEEN, Values, by,
 };
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -162,7 +162,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             by(
                 "machine",
                 &[
-                    ("$by", "cluster || '/' || machine"),
+                    ("$by", "\"cluster\" || '/' || machine"),
                     ("$rank", "0"),
                     ("$rows", "gpu_use"),
                     ("$part", "0.0"),
@@ -171,7 +171,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             ),
             by(
                 "cluster",
-                &[("$by", "cluster"), ("$rank", "0"), ("$rows", "gpu_use"), ("$part", "0.0")],
+                &[("$by", "\"cluster\""), ("$rank", "0"), ("$rows", "gpu_use"), ("$part", "0.0")],
                 "Cluster",
             ),
             by(
@@ -187,14 +187,6 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         ]),
     }],
 };
-
-const fn by(
-    word: &'static str,
-    replaces: &'static [(&'static str, &'static str)],
-    heading: &'static str,
-) -> Alternative {
-    Alternative { word, replaces, heading }
-}
 
 /// Use by the hour of the day, each with the time of the period that is in such an hour. How many
 /// GPUs there are, and what was not seen of them, is not counted by the hour.

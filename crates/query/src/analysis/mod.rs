@@ -273,11 +273,186 @@ macro_rules! gpu_calendar {
     };
 }
 
+/// The lengths of the times during which a side of GPUs stayed open.
+macro_rules! open_periods {
+    ($name:literal, $question:literal, $phases:literal, $notes:expr) => {
+        pub(super) static ANALYSIS: super::Analysis = super::Analysis {
+            name: $name,
+            question: $question,
+            sql: concat!(
+                "
+        SELECT CASE WHEN is_whole = 1 THEN 'all' ELSE by_value END AS by,
+               periods,
+               seconds / 3600 AS hours,
+               length['mean'] AS mean,
+               length['deviation'] AS deviation,
+               length['lowest'] AS shortest,
+               length['p25'] AS p25,
+               length['median'] AS median,
+               life['median'] AS estimated_median,
+               length['p75'] AS p75,
+               length['p95'] AS p95,
+               length['highest'] AS longest,
+               taken,
+               owner,
+               drained,
+               gone,
+               cut,
+               100.0 * cut / periods AS cut_percent
+        FROM (
+            SELECT by_value,
+                   grouping(by_value) AS is_whole,
+                   min(rank) AS rank,
+                   count(*) AS periods,
+                   CAST(sum(exact(seconds)) AS DOUBLE) AS seconds,
+                   distribution(seconds, 1.0) AS length,
+                   survival(seconds, after <> 'unknown', NULL)
+                       FILTER (WHERE before <> 'unknown') AS life,
+                   count(*) FILTER (WHERE after = 'taken') AS taken,
+                   count(*) FILTER (WHERE after = 'owner') AS owner,
+                   count(*) FILTER (WHERE after = 'drained') AS drained,
+                   count(*) FILTER (WHERE after = 'gone') AS gone,
+                   count(*) FILTER (WHERE before = 'unknown' OR after = 'unknown') AS cut
+            FROM (
+                SELECT *,
+                       seconds_between(start_time, end_time) AS seconds,
+                       $by AS by_value,
+                       $rank AS rank
+                FROM ",
+                $phases,
+                "
+                WHERE situation = 'open' AND ($device IS NULL OR is_device($device, device_name))
+            )
+            GROUP BY GROUPING SETS ((), (by_value))
+        )
+        WHERE periods > 0
+        ORDER BY is_whole DESC, rank, by_value NULLS LAST
+    "
+            ),
+            columns: &[
+                super::BY,
+                super::Column {
+                    name: "periods",
+                    heading: "Periods",
+                    unit: report::Unit::Count,
+                    meaning: "How many times a GPU was open, each from its first moment to its last.",
+                },
+                super::Column {
+                    name: "hours",
+                    heading: "GPU hours",
+                    unit: report::Unit::Hours,
+                    meaning: "How long they lasted together.",
+                },
+                super::Column {
+                    name: "mean",
+                    heading: "Mean",
+                    unit: report::Unit::Duration,
+                    meaning: "How long one lasted on average, as far as it was seen.",
+                },
+                super::Column {
+                    name: "deviation",
+                    heading: "Std dev",
+                    unit: report::Unit::Duration,
+                    meaning: "The standard deviation of their lengths; a dash for a single one.",
+                },
+                super::Column {
+                    name: "shortest",
+                    heading: "Shortest",
+                    unit: report::Unit::Duration,
+                    meaning: "The shortest.",
+                },
+                super::Column {
+                    name: "p25",
+                    heading: "P25",
+                    unit: report::Unit::Duration,
+                    meaning: "A quarter of them were no longer.",
+                },
+                super::Column {
+                    name: "median",
+                    heading: "Median",
+                    unit: report::Unit::Duration,
+                    meaning: "Half of them were no longer, as far as they were seen.",
+                },
+                super::Column {
+                    name: "estimated_median",
+                    heading: "Est. median",
+                    unit: report::Unit::Duration,
+                    meaning: "After so long half of them had ended, by Kaplan and Meier's estimate, which takes one that was cut off to have lasted longer than it was seen, and leaves out those whose start is not known; a dash if fewer than half ever ended.",
+                },
+                super::Column {
+                    name: "p75",
+                    heading: "P75",
+                    unit: report::Unit::Duration,
+                    meaning: "Three quarters of them were no longer.",
+                },
+                super::Column {
+                    name: "p95",
+                    heading: "P95",
+                    unit: report::Unit::Duration,
+                    meaning: "95 in 100 of them were no longer.",
+                },
+                super::Column {
+                    name: "longest",
+                    heading: "Longest",
+                    unit: report::Unit::Duration,
+                    meaning: "The longest.",
+                },
+                super::Column {
+                    name: "taken",
+                    heading: "Taken",
+                    unit: report::Unit::Count,
+                    meaning: "How many ended because a backfill job took the GPU.",
+                },
+                super::Column {
+                    name: "owner",
+                    heading: "Owner",
+                    unit: report::Unit::Count,
+                    meaning: "How many ended because the owner's side was claimed.",
+                },
+                super::Column {
+                    name: "drained",
+                    heading: "Drained",
+                    unit: report::Unit::Count,
+                    meaning: "How many ended because the GPU was drained, or kept from taking jobs.",
+                },
+                super::Column {
+                    name: "gone",
+                    heading: "Gone",
+                    unit: report::Unit::Count,
+                    meaning: "How many ended because the GPU was no longer there, or no longer offered.",
+                },
+                super::Column {
+                    name: "cut",
+                    heading: "Cut",
+                    unit: report::Unit::Count,
+                    meaning: "How many were cut off by the period, the present or a time without looks, at their start or at their end.",
+                },
+                super::Column {
+                    name: "cut_percent",
+                    heading: "Cut %",
+                    unit: report::Unit::Percent,
+                    meaning: "That is of all of them.",
+                },
+            ],
+            notes: $notes,
+            options: &[super::BY_PLACE, super::DEVICE],
+        };
+    };
+}
+
+mod backfill_advice;
+mod backfill_availability;
+mod backfill_hazard;
+mod backfill_opportunity;
+mod backfill_summary;
+mod backfill_survival;
+mod backfill_transitions;
 mod backfill_users;
 mod cluster_summary;
 mod collections;
 mod daily;
 mod efficiency;
+mod evictions;
 mod gpu_at;
 mod gpu_doubts;
 mod gpu_draining;
@@ -330,7 +505,7 @@ pub struct Column {
 }
 
 /// Every analysis, in the order in which help and pages list them.
-pub static ANALYSES: [&Analysis; 30] = [
+pub static ANALYSES: [&Analysis; 38] = [
     &cluster_summary::ANALYSIS,
     &daily::ANALYSIS,
     &usage_by_user::ANALYSIS,
@@ -356,6 +531,14 @@ pub static ANALYSES: [&Analysis; 30] = [
     &gpu_at::ANALYSIS,
     &gpu_doubts::ANALYSIS,
     &queue_pressure::ANALYSIS,
+    &backfill_summary::ANALYSIS,
+    &backfill_availability::ANALYSIS,
+    &backfill_opportunity::ANALYSIS,
+    &backfill_transitions::ANALYSIS,
+    &evictions::ANALYSIS,
+    &backfill_survival::ANALYSIS,
+    &backfill_hazard::ANALYSIS,
+    &backfill_advice::ANALYSIS,
     &wait::ANALYSIS,
     &time_limit::ANALYSIS,
     &rightsizing::ANALYSIS,
@@ -444,6 +627,51 @@ const DEVICE: AnalysisOption = AnalysisOption {
     meaning: "Only this model: by its short or its whole name or by its family; * and ? stand for letters",
     values: Values::Device,
 };
+
+const BY: Column = Column {
+    name: "by",
+    heading: "By",
+    unit: Unit::Label,
+    meaning: "What it is added up by; `all` in the first row, a dash where it is not known.",
+};
+
+/// By what reports about backfill add up; `start_time` is when something began.
+const BY_PLACE: AnalysisOption = AnalysisOption {
+    name: "by",
+    meaning: "Add up by this",
+    values: Values::OneOf(&[
+        by("device", &[("$by", "device"), ("$rank", "0")], "Model"),
+        by("class", &[("$by", "backfill_class"), ("$rank", "class_rank(backfill_class)")], "Class"),
+        by("owner", &[("$by", "owner_class"), ("$rank", "0")], "Owner class"),
+        by("machine", &[("$by", "\"cluster\" || '/' || machine"), ("$rank", "0")], "Machine"),
+        by("cluster", &[("$by", "\"cluster\""), ("$rank", "0")], "Cluster"),
+        by(
+            "hour",
+            &[
+                ("$by", "hour_of_week(start_time)['name']"),
+                ("$rank", "hour_of_week(start_time)['hour']"),
+            ],
+            "Began",
+        ),
+    ]),
+};
+
+const fn by(
+    word: &'static str,
+    replaces: &'static [(&'static str, &'static str)],
+    heading: &'static str,
+) -> Alternative {
+    Alternative { word, replaces, heading }
+}
+
+/// Said by every analysis of the time that backfill had.
+const BACKFILL_OPEN: &str = "Open for backfill: the backfill side is unclaimed, the owner's side is \
+    not claimed, and the GPU is neither drained nor kept from taking jobs.";
+
+/// Said by every analysis of attempts on backfill.
+const BACKFILL_LINKED: &str = "Where the job history has an execution, its times are exact and its \
+    end is what the scheduler says. One that only looks at GPUs saw has the times of the looks; it \
+    counts as evicted if its owner's job or a drain followed at once.";
 
 /// Said by every analysis of usage.
 const USAGE_NOTES: &[&str] = &[

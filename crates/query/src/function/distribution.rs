@@ -1,6 +1,6 @@
 //! `distribution(number, weight)`: an aggregate that says how numbers are spread: how many are
-//! `known`, their `mean` and `weighted_mean`, the `lowest` and the `highest`, and the `median`,
-//! `p90` and `p95`, to the hundredth and by nearest rank: the smallest that so many do not exceed.
+//! `known`, their `mean`, standard `deviation` and `weighted_mean`, the `lowest` and the `highest`, and the
+//! `p25`, `median`, `p75`, `p90` and `p95`, to the hundredth and by nearest rank: the smallest that so many do not exceed.
 //!
 //! Values are counted, not kept: what it holds grows with how much they differ, not with how many
 //! there are. Sums are of millionths. So the answer does not depend on the order in which values
@@ -31,9 +31,10 @@ pub(super) fn function() -> AggregateUDF {
             list,
             sum.clone(),
             sum.clone(),
+            sum.clone(),
+            DataType::Float64,
+            DataType::Float64,
             sum,
-            DataType::Float64,
-            DataType::Float64,
         ]),
     )
 }
@@ -45,9 +46,12 @@ fn fields() -> Fields {
     Fields::from(vec![
         Field::new("known", DataType::Int64, true),
         number("mean"),
+        number("deviation"),
         number("weighted_mean"),
         number("lowest"),
+        number("p25"),
         number("median"),
+        number("p75"),
         number("p90"),
         number("p95"),
         number("highest"),
@@ -61,6 +65,8 @@ struct Distribution {
     sum: i128,
     weighted_sum: i128,
     weight: i128,
+    /// In hundredths by hundredths.
+    square_sum: i128,
     lowest: Option<f64>,
     highest: Option<f64>,
 }
@@ -71,7 +77,9 @@ impl Accumulator for Distribution {
         let weights = values[1].as_primitive::<Float64Type>();
         for (number, weight) in numbers.iter().zip(weights) {
             let Some(number) = number.filter(|number| number.is_finite()) else { continue };
-            self.counts.add((number * 100.0 + 0.5_f64.copysign(number)) as i64, 1);
+            let hundredths = (number * HUNDREDTHS_IN_ONE + 0.5_f64.copysign(number)) as i64;
+            self.counts.add(hundredths, 1);
+            self.square_sum += i128::from(hundredths).pow(2);
             self.sum += millionths(number);
             self.reach(Some(number), Some(number));
             if let Some(weight) = weight {
@@ -99,6 +107,7 @@ impl Accumulator for Distribution {
                 bounds.is_valid(row).then(|| bounds.value(row))
             };
             self.reach(bound(5), bound(6));
+            self.square_sum += sum(7);
         }
         Ok(())
     }
@@ -117,6 +126,7 @@ impl Accumulator for Distribution {
             sum(self.weight),
             ScalarValue::Float64(self.lowest),
             ScalarValue::Float64(self.highest),
+            sum(self.square_sum),
         ])
     }
 
@@ -130,9 +140,12 @@ impl Accumulator for Distribution {
         let given = vec![
             Arc::new(Int64Array::from(vec![known])) as ArrayRef,
             number(ratio(self.sum, known as f64 * MILLIONTHS_IN_ONE)),
+            number(self.deviation(&counted, known)),
             number(ratio(self.weighted_sum, self.weight as f64)),
             number(self.lowest),
+            number(percentile(25)),
             number(percentile(50)),
+            number(percentile(75)),
             number(percentile(90)),
             number(percentile(95)),
             number(self.highest),
@@ -146,6 +159,14 @@ impl Accumulator for Distribution {
 }
 
 impl Distribution {
+    /// That of a sample, to the hundredth; unknown of a single value.
+    fn deviation(&self, counted: &[(i64, i64)], known: i64) -> Option<f64> {
+        let sum: i128 = counted.iter().map(|(value, count)| i128::from(value * count)).sum();
+        let squares = self.square_sum * i128::from(known) - sum.pow(2);
+        let variance = squares as f64 / (known as f64 * (known - 1) as f64);
+        (known > 1).then(|| variance.sqrt() / HUNDREDTHS_IN_ONE)
+    }
+
     fn reach(&mut self, lowest: Option<f64>, highest: Option<f64>) {
         if let Some(number) = lowest {
             self.lowest = Some(self.lowest.map_or(number, |lowest| lowest.min(number)));
@@ -252,6 +273,10 @@ mod tests {
         let expected = [
             ("known", Some(20.0)),
             ("mean", Some(105.0)),
+            // 10² × (20² - 1) / 12, of a sample 20 / 19 of that
+            ("deviation", Some(3500.0_f64.sqrt())),
+            ("p25", Some(50.0)),
+            ("p75", Some(150.0)),
             ("weighted_mean", Some(28_700.0 / 210.0)),
             ("lowest", Some(10.0)),
             ("median", Some(100.0)),

@@ -4,10 +4,12 @@ mod days_touched;
 mod distribution;
 mod exact;
 mod gpus_of;
+mod hour_of_week;
 mod judged;
 mod nodes_of;
 mod pieces;
 mod seconds_between;
+mod survival;
 
 use std::sync::Arc;
 
@@ -26,11 +28,14 @@ pub(crate) fn all(zone: &TimeZone, judgement: &Arc<Judgement>) -> Vec<ScalarUDF>
         exact::function(),
         nodes_of::function(),
         gpus_of::function(),
+        hour_of_week::function(zone),
     ]);
     functions
 }
 
 /// Every function of many rows.
-pub(crate) fn aggregates() -> [AggregateUDF; 1] {
-    [distribution::function()]
+pub(crate) fn aggregates() -> Vec<AggregateUDF> {
+    let mut aggregates = vec![distribution::function()];
+    aggregates.extend(survival::functions());
+    aggregates
 }

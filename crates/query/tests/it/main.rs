@@ -12,25 +12,28 @@ use std::path::Path;
 
 use site::Site;
 
-/// Runs a `.slt` file on a lake of its own.
-fn check(path: &Path) {
+/// Runs a `.slt` file on a lake of its own; gives what is wrong.
+fn check(path: &Path) -> Option<String> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let mut runner = sqllogictest::Runner::new(async || Ok(Site::new()));
-        if let Err(error) = runner.run_file_async(path).await {
-            panic!("{}", error.display(false));
-        }
-    });
+        let ran = runner.run_file_async(path).await;
+        ran.err().map(|error| error.display(false).to_string())
+    })
 }
 
 /// Every `.slt` file of a family, which must be one for each of its members.
 fn check_family(family: &str, members: &[&str]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(family);
-    for member in members {
-        let path = folder.join(format!("{}.slt", member.replace('-', "_")));
-        assert!(path.is_file(), "{member} has no test: {} is missing", path.display());
-        check(&path);
-    }
+    let wrong: Vec<String> = members
+        .iter()
+        .filter_map(|member| {
+            let path = folder.join(format!("{}.slt", member.replace('-', "_")));
+            assert!(path.is_file(), "{member} has no test: {} is missing", path.display());
+            check(&path)
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
@@ -44,4 +47,22 @@ fn analyses() {
         "analysis",
         &query::ANALYSES.iter().map(|analysis| analysis.name).collect::<Vec<_>>(),
     );
+}
+
+/// Words of options become parts of statements; each of them must be one that can be asked.
+#[tokio::test]
+async fn every_word_of_every_option_can_be_asked() {
+    let site = Site::new();
+    for analysis in query::ANALYSES {
+        for option in analysis.options {
+            let query::Values::OneOf(alternatives) = option.values else { continue };
+            for alternative in alternatives {
+                let mut question = site.question.clone();
+                question.options.insert(option.name.to_owned(), alternative.word.to_owned());
+                if let Err(error) = query::run(&site.lake, analysis, &question).await {
+                    panic!("{} --{} {}: {error:#}", analysis.name, option.name, alternative.word);
+                }
+            }
+        }
+    }
 }

@@ -1,0 +1,12 @@
+//! For how long backfill slots are available.
+
+open_periods!(
+    "backfill-availability",
+    "For how long are GPUs open for backfill?",
+    "backfill_phase",
+    &[
+        super::BACKFILL_OPEN,
+        "A period ends when a backfill job takes the GPU; backfill-opportunity has the time that the owner left it.",
+        super::GPU_SEEN,
+    ]
+);

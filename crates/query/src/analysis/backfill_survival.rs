@@ -1,0 +1,120 @@
+//! How long jobs on backfill live.
+
+use report::Unit;
+
+use super::{Analysis, BACKFILL_LINKED, BY, BY_PLACE, Column, DEVICE};
+
+pub(super) static ANALYSIS: Analysis = Analysis {
+    name: "backfill-survival",
+    question: "How likely is a job that started on backfill still running after a while?",
+    sql: "
+        SELECT curve.by_value AS by,
+               at_seconds,
+               100 * life['share'] AS survival,
+               100 * life['lower'] AS lower,
+               100 * life['upper'] AS upper,
+               life['at_risk'] AS at_risk,
+               life['observed'] AS starts,
+               life['ended'] AS evicted,
+               p_value
+        FROM (
+            SELECT by_value, min(rank) AS rank, at_seconds,
+                   survival(seconds, outcome = 'evicted', at_seconds) AS life
+            FROM (
+                SELECT *, unnest(make_array(0.25, 0.5, 1, 2, 3, 4, 6, 8, 12, 18, 24, 36, 48, 72, 120, 168)) * 3600.0 AS at_seconds
+                FROM (
+                    SELECT outcome,
+                           seconds_between(start_time, coalesce(end_time, $known_end)) AS seconds,
+                           $by AS by_value,
+                           $rank AS rank
+                    FROM backfill_attempt
+                    WHERE is_start_known AND start_time >= $start AND start_time < $known_end
+                      AND ($device IS NULL OR is_device($device, device_name))
+                )
+            )
+            GROUP BY by_value, at_seconds
+        ) AS curve
+        LEFT JOIN (
+            SELECT one.by_value,
+                   log_rank(
+                       one.by_value IS NOT DISTINCT FROM other.by_value,
+                       seconds,
+                       outcome = 'evicted'
+                   ) AS p_value
+            FROM (
+                SELECT outcome,
+                       seconds_between(start_time, coalesce(end_time, $known_end)) AS seconds,
+                       $by AS by_value
+                FROM backfill_attempt
+                WHERE is_start_known AND start_time >= $start AND start_time < $known_end
+                  AND ($device IS NULL OR is_device($device, device_name))
+            ) AS other
+            CROSS JOIN (
+                SELECT DISTINCT $by AS by_value
+                FROM backfill_attempt
+                WHERE is_start_known AND start_time >= $start AND start_time < $known_end
+                  AND ($device IS NULL OR is_device($device, device_name))
+            ) AS one
+            GROUP BY one.by_value
+        ) AS compared ON compared.by_value IS NOT DISTINCT FROM curve.by_value
+        WHERE life['share'] IS NOT NULL AND life['at_risk'] > 0
+        ORDER BY rank, curve.by_value NULLS LAST, at_seconds
+    ",
+    columns: &[
+        BY,
+        Column {
+            name: "at_seconds",
+            heading: "After",
+            unit: Unit::Duration,
+            meaning: "How long after its start.",
+        },
+        Column {
+            name: "survival",
+            heading: "Not evicted %",
+            unit: Unit::Percent,
+            meaning: "The share of jobs that are not evicted until then, by Kaplan and Meier's estimate: one that ended otherwise, or still runs, counts for as long as it ran.",
+        },
+        Column {
+            name: "lower",
+            heading: "Lower %",
+            unit: Unit::Percent,
+            meaning: "The lower end of its 95 % confidence band.",
+        },
+        Column {
+            name: "upper",
+            heading: "Upper %",
+            unit: Unit::Percent,
+            meaning: "The upper end.",
+        },
+        Column {
+            name: "at_risk",
+            heading: "At risk",
+            unit: Unit::Count,
+            meaning: "How many were watched for so long.",
+        },
+        Column {
+            name: "starts",
+            heading: "Starts",
+            unit: Unit::Count,
+            meaning: "Executions that began in the period, on which it rests.",
+        },
+        Column {
+            name: "evicted",
+            heading: "Evicted",
+            unit: Unit::Count,
+            meaning: "How many of these were evicted.",
+        },
+        Column {
+            name: "p_value",
+            heading: "p",
+            unit: Unit::Plain,
+            meaning: "How likely so great a difference from all the others is by chance, by the log-rank test; small if these really live longer or shorter.",
+        },
+    ],
+    notes: &[
+        BACKFILL_LINKED,
+        "Only executions that began in the period are in it: of those that were running already it is not known how many like them had been evicted before.",
+        "A line ends where nobody was watched for so long.",
+    ],
+    options: &[BY_PLACE, DEVICE],
+};
