@@ -63,7 +63,7 @@ pub(super) fn config(
             path: Some(path.to_owned()),
             data_dir: folder.join(settings.data_dir.unwrap_or(DEFAULT_DATA_DIR.into())),
             zone: settings.zone.unwrap_or_else(|| environment.system_zone.clone()),
-            clusters: settings.clusters,
+            clusters: settings.clusters.into_iter().map(|cluster| below(folder, cluster)).collect(),
             groups: settings.groups,
             judgement: Arc::new(settings.judgement),
         })
@@ -80,6 +80,12 @@ pub(super) fn config(
     }
 }
 
+/// A cluster whose relative paths begin at a folder.
+fn below(folder: &Path, cluster: Cluster) -> Cluster {
+    let job_history = cluster.job_history.map(|history| history.below(folder));
+    Cluster { job_history, ..cluster }
+}
+
 /// What the file says, before defaults.
 #[derive(Default)]
 struct Settings {
@@ -92,12 +98,12 @@ struct Settings {
 
 /// What is wrong, and where.
 #[derive(Default)]
-struct Problems {
+pub(super) struct Problems {
     found: Vec<(Range<usize>, String)>,
 }
 
 impl Problems {
-    fn add(&mut self, span: Range<usize>, words: impl Into<String>) {
+    pub(super) fn add(&mut self, span: Range<usize>, words: impl Into<String>) {
         self.found.push((span, words.into()));
     }
 }
@@ -186,7 +192,7 @@ fn clusters(
 
 /// A cluster whose name could be read; the rest may be wrong, and then is a problem.
 fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Option<Cluster> {
-    const KEYS: [&str; 7] = [
+    const KEYS: [&str; 8] = [
         "name",
         "kind",
         "command_prefix",
@@ -194,6 +200,7 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
         "slurm_cluster",
         "backfill_partitions",
         "backfill_qos",
+        "job_history",
     ];
     unknown_keys(table, &KEYS, problems);
     let kind = match table.get("kind") {
@@ -215,6 +222,9 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
         partitions: backfill("backfill_partitions", table, kind, problems),
         qos: backfill("backfill_qos", table, kind, problems),
     };
+    let job_history = table
+        .get("job_history")
+        .and_then(|value| super::job_history::job_history(value, kind, problems));
     let name = match table.get("name") {
         Some(value) => cluster_name(value, problems),
         None => {
@@ -230,6 +240,7 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
         own_cadence,
         slurm_cluster,
         backfill,
+        job_history,
     })
 }
 
@@ -364,7 +375,7 @@ fn words(key: &str, value: &Spanned<DeValue>, problems: &mut Problems) -> Vec<St
     words
 }
 
-fn string<'a>(
+pub(super) fn string<'a>(
     key: &str,
     expected: &str,
     value: &'a Spanned<DeValue>,
@@ -379,7 +390,12 @@ fn string<'a>(
     }
 }
 
-fn wrong_type(key: &str, expected: &str, value: &Spanned<DeValue>, problems: &mut Problems) {
+pub(super) fn wrong_type(
+    key: &str,
+    expected: &str,
+    value: &Spanned<DeValue>,
+    problems: &mut Problems,
+) {
     let found = type_name(value.get_ref());
     problems.add(value.span(), format!("{key}: expected {expected}, found {found}"));
 }
@@ -396,7 +412,7 @@ fn type_name(value: &DeValue) -> &'static str {
     }
 }
 
-fn unknown_keys(table: &DeTable, valid: &[&str], problems: &mut Problems) {
+pub(super) fn unknown_keys(table: &DeTable, valid: &[&str], problems: &mut Problems) {
     for key in table.keys() {
         let name: &str = key.get_ref();
         if !valid.contains(&name) {
