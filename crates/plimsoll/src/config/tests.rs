@@ -542,12 +542,12 @@ fn secrets_are_named_and_not_told() {
 #[test]
 fn a_server_that_cannot_be_asked_is_told() {
     check(
-        with_history("user = 5\nca = \"x\""),
+        with_history("user = 5\nca_fil = \"x\""),
         &[
             "4:1: cluster.job_history.url: missing: write url = \"https://search.example.org:9200\"",
             "4:1: cluster.job_history.index: missing: write index = \"htcondor-*\"",
             "5:8: cluster.job_history.user: expected a string, found an integer",
-            "6:1: unknown key \"ca\": did you mean \"ca_file\"?",
+            "6:1: unknown key \"ca_fil\": did you mean \"ca_file\"?",
         ],
     );
     for (url, problem) in [
