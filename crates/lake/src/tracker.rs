@@ -37,6 +37,9 @@ pub struct Tracker {
     /// What each access point of a pool was asked about.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub access_points: BTreeMap<String, Heard>,
+    /// What each server that keeps job ads was asked about, by its address and index.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub servers: BTreeMap<String, Heard>,
     /// GPUs whose model has to be asked for, each by its id.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub nameless_gpus: BTreeSet<String>,
@@ -80,7 +83,7 @@ fn zone_name(zone: &TimeZone) -> String {
     }
 }
 
-/// The time about which an access point was asked, without a gap.
+/// The time about which an access point or a server was asked, without a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Heard {
     pub since: Timestamp,
@@ -167,11 +170,12 @@ impl Tracker {
     /// Takes note that an access point answered about a time. What leaves a gap is passed over: it
     /// is asked about again.
     pub(crate) fn note_heard(&mut self, access_point: &str, time: Heard) {
-        let known = self.access_points.entry(access_point.to_owned()).or_insert(time);
-        if time.since <= known.until && known.since <= time.until {
-            known.since = known.since.min(time.since);
-            known.until = known.until.max(time.until);
-        }
+        note(&mut self.access_points, access_point, time);
+    }
+
+    /// The same of a server.
+    pub(crate) fn note_heard_of_server(&mut self, server: &str, time: Heard) {
+        note(&mut self.servers, server, time);
     }
 
     /// Takes note of the jobs of a file that are not over.
@@ -317,6 +321,14 @@ impl Tracker {
         self.files = known;
         self.summed = Summed::by(&lake.zone);
         Ok(unsummed)
+    }
+}
+
+fn note(heard: &mut BTreeMap<String, Heard>, name: &str, time: Heard) {
+    let known = heard.entry(name.to_owned()).or_insert(time);
+    if time.since <= known.until && known.since <= time.until {
+        known.since = known.since.min(time.since);
+        known.until = known.until.max(time.until);
     }
 }
 

@@ -74,6 +74,11 @@ impl Writer {
         self.tracker.note_heard(access_point, time);
     }
 
+    /// The same of a server that keeps job ads.
+    pub fn heard_of_server(&mut self, server: &str, time: Heard) {
+        self.tracker.note_heard_of_server(server, time);
+    }
+
     /// Says which GPUs' models have to be asked for.
     pub fn set_nameless_gpus(&mut self, gpu_ids: BTreeSet<String>) {
         self.tracker.nameless_gpus = gpu_ids;

@@ -1,6 +1,7 @@
 //! `plimsoll.toml`: found, read and checked whole before anything starts.
 
 mod check;
+mod job_history;
 
 pub(crate) use check::{LONGEST_CADENCE, duration};
 
@@ -45,6 +46,35 @@ pub(crate) struct Cluster {
     pub(crate) slurm_cluster: Option<String>,
     /// Which of its jobs run only where nothing else wants to. HTCondor's slots say so themselves.
     pub(crate) backfill: Backfill,
+    /// Who else keeps the history of its jobs.
+    pub(crate) job_history: Option<JobHistory>,
+}
+
+/// An Elasticsearch or OpenSearch to which `condor_adstash` pushes a pool's job ads.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct JobHistory {
+    pub(crate) url: String,
+    /// The index, or a pattern of several.
+    pub(crate) index: String,
+    pub(crate) login: Login,
+    /// The certificates to trust; those that the machine trusts if there is none.
+    pub(crate) ca_file: Option<PathBuf>,
+}
+
+/// As whom a server is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Login {
+    Nobody,
+    Password { user: String, place: SecretPlace },
+    ApiKey { place: SecretPlace },
+}
+
+/// Where a secret is read when it is needed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SecretPlace {
+    File(PathBuf),
+    /// Of the environment.
+    Variable(String),
 }
 
 impl Cluster {

@@ -9,7 +9,7 @@ record! {
         submit_time: Timestamp, "UTC", "When this attempt entered the queue.";
         attempt: i64, "", "Tells rows with one submit time apart: 0 in SLURM but for rare duplicates; HTCondor counts its executions.";
         observed_time: Timestamp, "UTC", "When the scheduler was asked; a running job is known until then.";
-        source: String, "", "The command that printed it; `squeue` has those that wait and that `sacct` does not show yet.";
+        source: String, "", "The command that printed it, or `elasticsearch`; `squeue` has those that wait and that `sacct` does not show yet.";
         array_job_id: Option<String>, "", "The array that it is a task of.";
         array_task_id: Option<String>, "", "Its number in the array; a range while tasks wait together.";
         het_job_id: Option<String>, "", "The heterogeneous job that it is a part of.";

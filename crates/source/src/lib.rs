@@ -1,5 +1,7 @@
-//! Reads what schedulers print: a machine runs a command, a parser turns its text into records.
+//! Reads what schedulers print: a machine runs a command or asks a server, a parser turns the text into
+//! records.
 
+pub mod elasticsearch;
 pub mod htcondor;
 pub mod machine;
 mod notation;
@@ -8,7 +10,7 @@ mod parsed;
 pub mod simulated;
 pub mod slurm;
 
-pub use machine::{Command, Failure, Live, Machine};
+pub use machine::{Command, Failure, Live, Machine, Method, Request, Response, Secret};
 pub use parsed::{Parsed, Parser, Rejected, parse};
 
 /// Reads a text in every notation, and panics where one of their laws is broken.

@@ -1,4 +1,6 @@
-//! The one place that starts processes and reads the clock.
+//! The one place that starts processes, opens sockets and reads the clock.
+
+mod http;
 
 use std::io::{self, Read};
 use std::process::{Child, Stdio};
@@ -7,6 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use jiff::Timestamp;
+
+pub use http::{Method, Request, Response, Secret};
 
 /// Where commands run: the site's own machines, or a simulated site.
 pub trait Machine: Send + Sync {
@@ -18,6 +22,15 @@ pub trait Machine: Send + Sync {
     /// Runs a command and hands what it prints to `sink`, piece by piece. What `sink` was given
     /// counts only if the command succeeds.
     fn run(&self, command: &Command, sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure>;
+
+    /// Asks a server. An answer with the status of an error is an answer, too.
+    fn request(&self, request: &Request) -> Result<Response, Failure> {
+        Err(Failure::Unreachable {
+            url: request.url.clone(),
+            reason: "there are no servers at this site".to_owned(),
+            may_pass: false,
+        })
+    }
 }
 
 /// A command of a scheduler, with its arguments, no shell between.
@@ -41,6 +54,16 @@ pub enum Failure {
     TimeLimit { program: String, limit: Duration },
     #[error("{program} failed with {status}: {complaint}")]
     Status { program: String, status: String, complaint: String },
+    #[error("no answer from {url}: {reason}")]
+    Unreachable {
+        url: String,
+        reason: String,
+        /// Whether asking again may help: a connection can break, a certificate stays what it is.
+        may_pass: bool,
+    },
+    /// A server answered, and not with what it was asked for.
+    #[error("{reason}")]
+    Refused { reason: String },
 }
 
 /// The site itself: commands run here, or through a prefix such as `ssh login1`.
@@ -99,6 +122,10 @@ impl Machine for Live {
     #[expect(clippy::disallowed_methods, reason = "a scheduler that failed is given some time")]
     fn pause(&self, time: Duration) {
         thread::sleep(time);
+    }
+
+    fn request(&self, request: &Request) -> Result<Response, Failure> {
+        http::request(request)
     }
 
     fn run(&self, command: &Command, sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {

@@ -7,7 +7,9 @@ use anyhow::Result;
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
 use lake::{Archive, Asked};
-use source::{Command, Failure, Machine};
+use source::{Command, Failure, Machine, elasticsearch};
+
+use crate::config::JobHistory;
 
 /// What a command said, or why it said nothing.
 pub(crate) struct Answer {
@@ -149,10 +151,54 @@ fn fetch_here(
     }
 }
 
+/// Asks a server that keeps job ads about a window, with several searches at once. It asks again by
+/// itself where that may help.
+pub(super) async fn fetch_documents(
+    machine: &Arc<dyn Machine>,
+    history: &JobHistory,
+    run: Timestamp,
+    window: (Timestamp, Timestamp),
+    at_once: usize,
+) -> Result<Answer> {
+    let (machine, history) = (machine.clone(), history.clone());
+    tokio::task::spawn_blocking(move || {
+        let asked = Asked {
+            time: machine.now(),
+            run,
+            window: Some(window),
+            command: vec![
+                elasticsearch::PROGRAM.to_owned(),
+                history.url.clone(),
+                history.index.clone(),
+            ],
+            failure: None,
+        };
+        let mut archive = Archive::begin(&asked)?;
+        let answered = history.server().and_then(|server| {
+            let mut sink = |piece: &[u8]| archive.push(piece);
+            Ok(elasticsearch::jobs(machine.as_ref(), &server, window, at_once, &mut sink)?)
+        });
+        let duration_seconds = machine.now().duration_since(asked.time).as_secs_f64();
+        let (asked, archive) = match answered {
+            Ok(()) => (asked, archive),
+            Err(error) => {
+                let asked = Asked { failure: Some(format!("{error:#}")), ..asked };
+                let archive = Archive::begin(&asked)?;
+                (asked, archive)
+            }
+        };
+        let (frame, bytes) = archive.finish()?;
+        Ok(Answer { asked, frame, bytes, duration_seconds })
+    })
+    .await?
+}
+
 /// Whether asking again may help. A command that took all of its time would take it again.
 fn may_pass(failure: &Failure) -> bool {
     match failure {
         Failure::Missing { .. } | Failure::Start { .. } | Failure::TimeLimit { .. } => false,
         Failure::Read { .. } | Failure::Status { .. } => true,
+        // A server was asked again where that could help.
+        Failure::Unreachable { .. } | Failure::Refused { .. } => false,
     }
 }

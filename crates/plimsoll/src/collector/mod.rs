@@ -2,6 +2,7 @@
 
 mod fetch;
 mod htcondor;
+mod job_history;
 mod plan;
 mod slurm;
 
@@ -156,7 +157,10 @@ impl Collector {
     ) -> Result<()> {
         match self.cluster.kind {
             Kind::Slurm => self.slurm_jobs(machine, wanted, progress).await,
-            Kind::Htcondor => self.condor_jobs(machine, wanted, progress).await,
+            Kind::Htcondor => {
+                self.condor_jobs(machine, wanted, progress).await?;
+                self.document_jobs(machine, wanted, progress).await
+            }
         }
     }
 
@@ -184,7 +188,11 @@ impl Collector {
         let mut answers = std::pin::pin!(answers);
         let mut heard = htcondor::Histories::default();
         while let Some(answer) = answers.try_next().await? {
-            self.take_histories(&[answer], &mut heard).await?;
+            if answer.program() == source::elasticsearch::PROGRAM {
+                self.take_documents(&answer).await?;
+            } else {
+                self.take_histories(&[answer], &mut heard).await?;
+            }
             progress.inc(1);
         }
         self.settle(heard).await

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan};
-use lake::Tracker;
+use jiff::{SignedDuration, Timestamp, ToSpan};
+use lake::{Heard, Tracker};
 
 use super::Wanted;
 
@@ -78,6 +78,30 @@ pub(crate) fn histories(
     Ok(since.into_values().chain(before.into_values()).collect())
 }
 
+/// What a server that keeps job ads has to be asked about: what came since it was last asked, the
+/// oldest first, then days from before it was first asked, if so many are wanted, the latest first: so
+/// that each meets what is known.
+pub(crate) fn documents(
+    heard: Option<&Heard>,
+    now: Timestamp,
+    wanted: Wanted,
+) -> Result<Vec<Window>> {
+    let days = days_until(now, wanted.days)?;
+    let first = midnight(days[0]);
+    let end = whole(*days.last().unwrap_or(&days[0]))?.end;
+    let Some(heard) = heard.filter(|_| !wanted.refresh) else {
+        return by_day(Window { start: first, end });
+    };
+    let start = heard.since.max(heard.until - ADS_LAG);
+    let mut windows = by_day(Window { start, end })?;
+    windows.extend(by_day(Window { start: first, end: heard.since })?.into_iter().rev());
+    Ok(windows)
+}
+
+/// How late ads are pushed: `condor_adstash` goes round every 20 minutes as it is delivered, and may
+/// take longer than that where there are many access points.
+const ADS_LAG: SignedDuration = SignedDuration::from_hours(2);
+
 /// A time, cut at midnights.
 fn by_day(window: Window) -> Result<Vec<Window>> {
     let mut windows = Vec::new();
@@ -125,7 +149,7 @@ fn midnight(day: Date) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lake::{DayFacts, Heard};
+    use lake::DayFacts;
 
     /// What is due at `now`, where each day was last asked about at a time.
     fn check(asked: &[(&str, &str)], now: &str, back: u16, expected: &[&str]) {
@@ -253,5 +277,31 @@ mod tests {
             true,
             &["ap1 03T00:00..04T00:00, ap2 03T00:00..04T00:00"],
         );
+    }
+
+    #[test]
+    fn a_server_is_asked_from_where_it_was_last_heard_of_and_then_backwards() {
+        let time = |text: &str| text.parse::<Timestamp>().unwrap();
+        let heard =
+            Heard { since: time("2026-01-02T00:00:00Z"), until: time("2026-01-03T09:00:00Z") };
+        let check = |heard: Option<&Heard>, days, refresh, expected: &[&str]| {
+            let wanted = Wanted { days, refresh, parallel: 1 };
+            let windows = documents(heard, time("2026-01-03T10:00:00Z"), wanted).unwrap();
+            let shown: Vec<String> =
+                windows.iter().map(|window| format!("{} {}", window.start, window.end)).collect();
+            assert_eq!(shown, expected);
+        };
+        let days = [
+            "2026-01-01T00:00:00Z 2026-01-02T00:00:00Z",
+            "2026-01-02T00:00:00Z 2026-01-03T00:00:00Z",
+            "2026-01-03T00:00:00Z 2026-01-04T00:00:00Z",
+        ];
+        check(None, 2, false, &days);
+        check(Some(&heard), 2, true, &days);
+        // Two hours before: ads are pushed late.
+        let since = "2026-01-03T07:00:00Z 2026-01-04T00:00:00Z";
+        check(Some(&heard), 1, false, &[since]);
+        let before = "2025-12-31T00:00:00Z 2026-01-01T00:00:00Z";
+        check(Some(&heard), 3, false, &[since, days[0], before]);
     }
 }

@@ -48,6 +48,7 @@ fn cluster_of(name: &str, kind: Kind) -> Cluster {
         own_cadence: None,
         slurm_cluster: None,
         backfill: Backfill::default(),
+        job_history: None,
     }
 }
 

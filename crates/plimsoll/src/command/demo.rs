@@ -101,6 +101,7 @@ async fn fill(
             own_cadence: Some(CADENCE),
             slurm_cluster: None,
             backfill: Backfill { partitions: vec!["preempt".to_owned()], qos: Vec::new() },
+            job_history: None,
         },
         Cluster {
             name: Site::condor_pool().to_owned(),
@@ -109,6 +110,7 @@ async fn fill(
             own_cadence: Some(CADENCE),
             slurm_cluster: None,
             backfill: Backfill::default(),
+            job_history: None,
         },
     ];
     let work = clusters.map(|cluster| {

@@ -172,10 +172,22 @@ fn cluster_text(name: Option<&str>, example: &str, kind: Kind) -> String {
         kind.name(),
         backfill = match kind {
             Kind::Slurm => "# backfill_partitions = [\"scavenge\"]\n# backfill_qos = [\"low\"]\n",
-            Kind::Htcondor => "",
+            Kind::Htcondor => JOB_HISTORY,
         }
     )
 }
+
+/// An example of what `condor_adstash` pushes to. The secret is in a file of its own.
+const JOB_HISTORY: &str = "\
+# Where condor_adstash pushes job ads to, to be read beside condor_history. Secrets are in files of
+# their own, or in variables of the environment (password_env, api_key_env).
+# [cluster.job_history]
+# url = \"https://search.example.org:9200\"
+# index = \"htcondor-epochs-*\"
+# user = \"plimsoll\"
+# password_file = \"/etc/plimsoll/elasticsearch-password\"
+# ca_file = \"/etc/ssl/certs/our-own-authority.pem\"
+";
 
 /// The name that a scheduler gave, made fit for a configuration: a pool may be called
 /// `Physics Pool` or `pool.example.edu:9618`.

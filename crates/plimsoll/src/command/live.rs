@@ -49,6 +49,7 @@ pub(super) fn local_cluster() -> Option<Cluster> {
         own_cadence: None,
         slurm_cluster: None,
         backfill: Backfill::default(),
+        job_history: None,
     })
 }
 

@@ -76,8 +76,15 @@ fn as_it_was_collected(cluster: Cluster, writer: &Writer) -> Cluster {
 
 /// The programs whose answers are read, in the order in which a collection asks them; what was
 /// imported is left as it is.
-const PROGRAMS: [&str; 6] =
-    ["scontrol", "squeue", "condor_status", "condor_q", "sacct", "condor_history"];
+const PROGRAMS: [&str; 7] = [
+    "scontrol",
+    "squeue",
+    "condor_status",
+    "condor_q",
+    "sacct",
+    "condor_history",
+    source::elasticsearch::PROGRAM,
+];
 
 /// The answers that may tell of the days that are asked for: those since the first of them, for a
 /// job is told of from its submission on, and the looks before it that hold on into it.

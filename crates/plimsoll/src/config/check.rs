@@ -67,7 +67,7 @@ pub(super) fn config(
             path: Some(path.to_owned()),
             data_dir: folder.join(settings.data_dir.unwrap_or(DEFAULT_DATA_DIR.into())),
             zone: settings.zone.unwrap_or_else(|| environment.system_zone.clone()),
-            clusters: settings.clusters,
+            clusters: settings.clusters.into_iter().map(|cluster| below(folder, cluster)).collect(),
             groups: settings.groups,
             judgement: Arc::new(judgement),
         })
@@ -84,6 +84,12 @@ pub(super) fn config(
     }
 }
 
+/// A cluster whose relative paths begin at a folder.
+fn below(folder: &Path, cluster: Cluster) -> Cluster {
+    let job_history = cluster.job_history.map(|history| history.below(folder));
+    Cluster { job_history, ..cluster }
+}
+
 /// What the file says, before defaults.
 #[derive(Default)]
 struct Settings {
@@ -96,12 +102,12 @@ struct Settings {
 
 /// What is wrong, and where.
 #[derive(Default)]
-struct Problems {
+pub(super) struct Problems {
     found: Vec<(Range<usize>, String)>,
 }
 
 impl Problems {
-    fn add(&mut self, span: Range<usize>, words: impl Into<String>) {
+    pub(super) fn add(&mut self, span: Range<usize>, words: impl Into<String>) {
         self.found.push((span, words.into()));
     }
 }
@@ -190,7 +196,7 @@ fn clusters(
 
 /// A cluster whose name could be read; the rest may be wrong, and then is a problem.
 fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Option<Cluster> {
-    const KEYS: [&str; 7] = [
+    const KEYS: [&str; 8] = [
         "name",
         "kind",
         "command_prefix",
@@ -198,6 +204,7 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
         "slurm_cluster",
         "backfill_partitions",
         "backfill_qos",
+        "job_history",
     ];
     unknown_keys(table, &KEYS, problems);
     let kind = match table.get("kind") {
@@ -219,6 +226,9 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
         partitions: backfill("backfill_partitions", table, kind, problems),
         qos: backfill("backfill_qos", table, kind, problems),
     };
+    let job_history = table
+        .get("job_history")
+        .and_then(|value| super::job_history::job_history(value, kind, problems));
     let name = match table.get("name") {
         Some(value) => cluster_name(value, problems),
         None => {
@@ -234,6 +244,7 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
         own_cadence,
         slurm_cluster,
         backfill,
+        job_history,
     })
 }
 
@@ -375,7 +386,7 @@ fn words(key: &str, value: &Spanned<DeValue>, problems: &mut Problems) -> Vec<St
     words
 }
 
-fn string<'a>(
+pub(super) fn string<'a>(
     key: &str,
     expected: &str,
     value: &'a Spanned<DeValue>,
@@ -390,7 +401,12 @@ fn string<'a>(
     }
 }
 
-fn wrong_type(key: &str, expected: &str, value: &Spanned<DeValue>, problems: &mut Problems) {
+pub(super) fn wrong_type(
+    key: &str,
+    expected: &str,
+    value: &Spanned<DeValue>,
+    problems: &mut Problems,
+) {
     let found = type_name(value.get_ref());
     problems.add(value.span(), format!("{key}: expected {expected}, found {found}"));
 }
@@ -407,7 +423,7 @@ fn type_name(value: &DeValue) -> &'static str {
     }
 }
 
-fn unknown_keys(table: &DeTable, valid: &[&str], problems: &mut Problems) {
+pub(super) fn unknown_keys(table: &DeTable, valid: &[&str], problems: &mut Problems) {
     for key in table.keys() {
         let name: &str = key.get_ref();
         if !valid.contains(&name) {

@@ -44,6 +44,12 @@ backfill_qos = ["low"]
 [[cluster]]
 name = "birch"
 kind = "htcondor"
+[cluster.job_history]
+url = "https://search.example.org:9200/es/"
+index = "htcondor-*"
+user = "plimsoll"
+password_file = "password"
+ca_file = "/etc/ca.pem"
 [groups]
 physics = ["alice", "bob"]
 chemistry = ["alice"]
@@ -64,6 +70,7 @@ chemistry = ["alice"]
                     partitions: vec!["scavenge".into(), "idle".into()],
                     qos: vec!["low".into()],
                 },
+                job_history: None,
             },
             Cluster {
                 name: "birch".into(),
@@ -72,6 +79,15 @@ chemistry = ["alice"]
                 own_cadence: None,
                 slurm_cluster: None,
                 backfill: Backfill::default(),
+                job_history: Some(JobHistory {
+                    url: "https://search.example.org:9200/es".into(),
+                    index: "htcondor-*".into(),
+                    login: Login::Password {
+                        user: "plimsoll".into(),
+                        place: SecretPlace::File("/site/password".into()),
+                    },
+                    ca_file: Some("/etc/ca.pem".into()),
+                }),
             },
         ],
         groups: BTreeMap::from([
@@ -490,4 +506,115 @@ hidden = "no"
             "20:10: gpu.device.hidden: expected true or false, found a string",
         ],
     );
+}
+
+/// A pool with a server that keeps its history; the table begins in line 4.
+fn with_history(settings: &str) -> String {
+    format!(
+        "[[cluster]]\nname = \"birch\"\nkind = \"htcondor\"\n[cluster.job_history]\n{settings}\n"
+    )
+}
+
+#[test]
+fn secrets_are_named_and_not_told() {
+    let server = "url = \"https://s\"\nindex = \"i\"\n";
+    for (settings, login) in [
+        ("", Login::Nobody),
+        (
+            "user = \"u\"\npassword_env = \"P\"",
+            Login::Password { user: "u".into(), place: SecretPlace::Variable("P".into()) },
+        ),
+        ("api_key_file = \"/k\"", Login::ApiKey { place: SecretPlace::File("/k".into()) }),
+    ] {
+        let config = read(with_history(&format!("{server}{settings}"))).unwrap();
+        assert_eq!(config.clusters[0].job_history.as_ref().unwrap().login, login);
+    }
+    check(
+        with_history(&format!("{server}password = \"hidden\"\nuser = \"u\"")),
+        &[
+            "7:1: cluster.job_history.password: a secret does not belong here: put it into a file \
+             that only Plimsoll's user may read, and name that as password_file",
+            "8:8: cluster.job_history.user: it has no password: name a password_file",
+        ],
+    );
+}
+
+#[test]
+fn a_server_that_cannot_be_asked_is_told() {
+    check(
+        with_history("user = 5\nca_fil = \"x\""),
+        &[
+            "4:1: cluster.job_history.url: missing: write url = \"https://search.example.org:9200\"",
+            "4:1: cluster.job_history.index: missing: write index = \"htcondor-*\"",
+            "5:8: cluster.job_history.user: expected a string, found an integer",
+            "6:1: unknown key \"ca_fil\": did you mean \"ca_file\"?",
+        ],
+    );
+    for (url, problem) in [
+        ("search:9200", "it begins with neither https:// nor http://"),
+        ("ftp://s", "it begins with neither https:// nor http://"),
+        (
+            "https://u:p@s",
+            "a user and a password do not belong into it: use user and password_file",
+        ),
+        ("https://", "it names no server"),
+        ("https://s/?pretty", "it goes on after the path"),
+    ] {
+        check(
+            with_history(&format!("index = \"i\"\nurl = \"{url}\"")),
+            &[&format!("6:7: cluster.job_history.url: {problem}")],
+        );
+    }
+    check(
+        with_history("url = \"https://s\"\nindex = \"../i\""),
+        &["6:9: cluster.job_history.index: \"../i\" is no name or pattern of an index"],
+    );
+    check(
+        with_history("url = \"http://s:9200\"\nindex = \"i\"\napi_key_env = \"K\""),
+        &[
+            "5:7: cluster.job_history.url: \"http://s:9200\" would send the secret for all to read: \
+           use https",
+        ],
+    );
+    check(
+        with_history(
+            "url = \"https://s\"\nindex = \"i\"\npassword_env = \"P\"\npassword_file = \"p\"",
+        ),
+        &[
+            "7:16: cluster.job_history.password_env: password_file stands here, too: choose one",
+            "8:17: cluster.job_history.password_file: it is nobody's: name its user",
+        ],
+    );
+    assert!(
+        read(with_history("url = \"http://127.0.0.1:9200\"\nindex = \"i\"\napi_key_env = \"K\""))
+            .is_ok()
+    );
+    check(
+        "[[cluster]]\nname = \"a\"\nkind = \"slurm\"\njob_history = {url = \"https://s\", index = \"i\"}",
+        &["4:15: cluster.job_history: only an htcondor cluster has one"],
+    );
+}
+
+#[test]
+fn a_secret_that_is_not_there_is_told_without_it() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("key");
+    let history = JobHistory {
+        url: "https://s".into(),
+        index: "i".into(),
+        login: Login::ApiKey { place: SecretPlace::File(path.clone()) },
+        ca_file: None,
+    };
+    let shown = path.display();
+    assert_eq!(
+        format!("{:#}", history.server().unwrap_err()),
+        format!("cannot read {shown}: No such file or directory (os error 2)")
+    );
+    fs::write(&path, "two\nlines\n").unwrap();
+    assert_eq!(
+        format!("{:#}", history.server().unwrap_err()),
+        format!("{shown} is not one line with a secret")
+    );
+    fs::write(&path, "hidden\n").unwrap();
+    assert!(!format!("{:?}", history.server().unwrap()).contains("hidden"));
 }

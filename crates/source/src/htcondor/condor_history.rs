@@ -23,14 +23,6 @@ pub fn condor_history(start: Timestamp, end: Timestamp) -> Command {
 /// first, and does not say so where it stops. By the manuals that is 10,000 in older versions and
 /// 2,000,000,000 in newer ones: an older access point must be asked often, or allowed more.
 pub fn condor_history_of(schedd: Option<&str>, start: Timestamp, end: Timestamp) -> Command {
-    const ATTRIBUTES: &str = "GlobalJobId,ClusterId,ProcId,Owner,AccountingGroup,AcctGroup,\
-        ChtcProjects,ProjectName,JobBatchName,QDate,JobStatus,JobCurrentStartDate,\
-        JobCurrentStartExecutingDate,EpochWriteDate,NumShadowStarts,RunInstanceID,RemoteHost,\
-        AssignedGPUs,RequestCpus,RequestMemory,RequestGPUs,CpusProvisioned,MemoryProvisioned,\
-        GpusProvisioned,GPUsProvisioned,RemoteUserCpu,RemoteSysCpu,CumulativeRemoteUserCpu,\
-        CumulativeRemoteSysCpu,ResidentSetSize,MemoryUsage,GPUsAverageUsage,GPUsMemoryUsage,\
-        ExitCode,ExitBySignal,ExitSignal,VacateReason,VacateReasonCode,VacateReasonSubCode,\
-        LastVacateTime,ActivationDuration,ActivationExecutionDuration,HoldReason,HoldReasonCode";
     let ended_then =
         format!("EpochWriteDate >= {} && EpochWriteDate < {}", start.as_second(), end.as_second());
     let mut arguments = name_option(schedd);
@@ -40,6 +32,16 @@ pub fn condor_history_of(schedd: Option<&str>, start: Timestamp, end: Timestamp)
     );
     Command { program: "condor_history", arguments, time_limit: Duration::from_secs(300) }
 }
+
+/// What is read of the ad of an execution.
+pub(crate) const ATTRIBUTES: &str = "GlobalJobId,ClusterId,ProcId,Owner,AccountingGroup,AcctGroup,\
+    ChtcProjects,ProjectName,JobBatchName,QDate,JobStatus,JobCurrentStartDate,\
+    JobCurrentStartExecutingDate,EpochWriteDate,NumShadowStarts,RunInstanceID,RemoteHost,\
+    AssignedGPUs,RequestCpus,RequestMemory,RequestGPUs,CpusProvisioned,MemoryProvisioned,\
+    GpusProvisioned,GPUsProvisioned,RemoteUserCpu,RemoteSysCpu,CumulativeRemoteUserCpu,\
+    CumulativeRemoteSysCpu,ResidentSetSize,MemoryUsage,GPUsAverageUsage,GPUsMemoryUsage,\
+    ExitCode,ExitBySignal,ExitSignal,VacateReason,VacateReasonCode,VacateReasonSubCode,\
+    LastVacateTime,ActivationDuration,ActivationExecutionDuration,HoldReason,HoldReasonCode";
 
 /// Reads what `condor_history -epochs -json` prints: an ad for each execution, written when it
 /// ends.
@@ -63,7 +65,7 @@ impl CondorHistory {
 impl Parser<Job> for CondorHistory {
     fn push(&mut self, piece: &[u8]) {
         let CondorHistory { cluster, observed, executions } = self;
-        executions.push(piece, |text| ended_execution(cluster, *observed, text));
+        executions.push(piece, |text| ended_execution(cluster, *observed, "condor_history", text));
     }
 
     fn finish(self) -> Parsed<Job> {
@@ -79,9 +81,15 @@ impl Parser<Job> for CondorHistory {
     }
 }
 
-fn ended_execution(cluster: &str, observed: Timestamp, text: &[u8]) -> Result<Job, String> {
+/// Reads the ad of an execution that has ended.
+pub(crate) fn ended_execution(
+    cluster: &str,
+    observed: Timestamp,
+    source: &str,
+    text: &[u8],
+) -> Result<Job, String> {
     let ad = Ad::read(text)?;
-    let job = execution(cluster, observed, "condor_history", &ad)?;
+    let job = execution(cluster, observed, source, &ad)?;
     let end_time = ad.time("EpochWriteDate").or_else(|| ad.time("LastVacateTime"));
     let elapsed_seconds = job
         .start_time

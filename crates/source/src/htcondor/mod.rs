@@ -8,6 +8,7 @@ mod execution;
 mod recordings;
 mod schedds;
 
+pub(crate) use condor_history::{ATTRIBUTES, ended_execution};
 pub use condor_history::{CondorHistory, condor_history, condor_history_of};
 pub use condor_q::{CondorQ, Queued, condor_q};
 pub use condor_status::{CondorStatus, condor_status, condor_status_with_models_of};

@@ -101,6 +101,7 @@ async fn check(
         own_cadence: Some(Duration::from_secs(cadence)),
         slurm_cluster: None,
         backfill: Backfill::default(),
+        job_history: None,
     };
     let wanted = Wanted { days: 0, refresh: false, parallel: 1 };
     let pace = Turns { clock: machine.clone(), left: turns };

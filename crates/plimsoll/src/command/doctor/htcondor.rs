@@ -2,14 +2,41 @@
 
 use std::time::Duration;
 
+use source::elasticsearch::has_executions;
 use source::htcondor::{Schedds, schedds};
 use source::{Command, Failure, Machine, parse};
 
 use super::{Check, Verdict, place};
 use crate::command::live;
-use crate::config::Cluster;
+use crate::config::{Cluster, JobHistory};
 
 pub(super) fn checks(cluster: &Cluster, machine: &dyn Machine) -> Vec<Check> {
+    let mut checks = commands(cluster, machine);
+    checks.extend(cluster.job_history.as_ref().map(|history| job_history(history, machine)));
+    checks
+}
+
+/// The finding about a server that keeps the pool's job ads.
+fn job_history(history: &JobHistory, machine: &dyn Machine) -> Check {
+    let what = "job history";
+    let kept = history.server().and_then(|server| Ok(has_executions(machine, &server)?));
+    match kept {
+        Ok(true) => Check::ok(what, format!("executions are in {:?}", history.index)),
+        Ok(false) => Check::warn(
+            what,
+            format!("{:?} has ads of jobs, not of executions", history.index),
+            "set ADSTASH_SCHEDD_JOB_EPOCH_HISTORY for condor_adstash: of a job that was evicted only \
+             the last execution is known else",
+        ),
+        Err(error) => Check::fail(
+            what,
+            format!("{error:#}"),
+            "set [cluster.job_history] right, or take it out: the access points are asked anyway",
+        ),
+    }
+}
+
+fn commands(cluster: &Cluster, machine: &dyn Machine) -> Vec<Check> {
     let mut checks = Vec::new();
     for program in ["condor_status", "condor_q", "condor_history"] {
         checks.push(match live::text(machine, &command(program, &["-version"])) {

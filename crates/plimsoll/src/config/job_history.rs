@@ -1,0 +1,251 @@
+//! `[cluster.job_history]`: a server that keeps a pool's job ads, and where its secrets are.
+//!
+//! A secret is never in the file itself, which is read by many and copied around: the file names
+//! another file, or a variable of the environment.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use source::elasticsearch::{Credential, Server};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::check::{Problems, string, unknown_keys, wrong_type};
+use super::{JobHistory, Kind, Login, SecretPlace};
+
+impl JobHistory {
+    /// What the server is asked with. Its secrets are read now, and kept nowhere.
+    pub(crate) fn server(&self) -> Result<Server> {
+        let credential = match &self.login {
+            Login::Nobody => None,
+            Login::Password { user, place } => {
+                Some(Credential::basic(user, &secret(place)?, &place.shown("password")))
+            }
+            Login::ApiKey { place } => {
+                Some(Credential::api_key(&secret(place)?, &place.shown("api_key")))
+            }
+        };
+        let certificates = match &self.ca_file {
+            Some(path) => {
+                let text = std::fs::read_to_string(path)
+                    .with_context(|| format!("cannot read ca_file {}", path.display()))?;
+                Some(text.into())
+            }
+            None => None,
+        };
+        Ok(Server { url: self.url.clone(), index: self.index.clone(), credential, certificates })
+    }
+
+    /// Has paths begin at the file's folder.
+    pub(super) fn below(mut self, folder: &Path) -> JobHistory {
+        if let Login::Password { place, .. } | Login::ApiKey { place } = &mut self.login
+            && let SecretPlace::File(path) = place
+        {
+            *path = folder.join(&*path);
+        }
+        self.ca_file = self.ca_file.map(|path| folder.join(path));
+        self
+    }
+}
+
+impl SecretPlace {
+    /// Where it is, as the configuration says it.
+    fn shown(&self, name: &str) -> String {
+        match self {
+            SecretPlace::File(path) => format!("{name}_file {}", path.display()),
+            SecretPlace::Variable(variable) => format!("{name}_env ${variable}"),
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the configuration names the variable")]
+fn secret(place: &SecretPlace) -> Result<String> {
+    let text = match place {
+        SecretPlace::File(path) => std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read {}", path.display()))?,
+        SecretPlace::Variable(name) => std::env::var(name).ok().with_context(|| {
+            format!("${name} is not set, which the cluster's job_history names")
+        })?,
+    };
+    let text = text.trim();
+    if text.is_empty() || text.contains(['\n', '\r', '\0']) {
+        match place {
+            SecretPlace::File(path) => bail!("{} is not one line with a secret", path.display()),
+            SecretPlace::Variable(name) => bail!("${name} is not one line with a secret"),
+        }
+    }
+    Ok(text.to_owned())
+}
+
+const KEYS: [&str; 8] = [
+    "url",
+    "index",
+    "user",
+    "password_file",
+    "password_env",
+    "api_key_file",
+    "api_key_env",
+    "ca_file",
+];
+
+/// The server of a cluster, as far as it could be read; the rest is a problem.
+pub(super) fn job_history(
+    value: &Spanned<DeValue>,
+    kind: Option<Kind>,
+    problems: &mut Problems,
+) -> Option<JobHistory> {
+    let DeValue::Table(table) = value.get_ref() else {
+        wrong_type("cluster.job_history", "a table ([cluster.job_history])", value, problems);
+        return None;
+    };
+    if kind == Some(Kind::Slurm) {
+        let words = "cluster.job_history: only an htcondor cluster has one";
+        problems.add(value.span(), words);
+    }
+    let is_secret = |name: &str| ["password", "api_key"].contains(&name);
+    for key in table.keys().filter(|key| is_secret(key.get_ref())) {
+        let name: &str = key.get_ref();
+        let words = format!(
+            "cluster.job_history.{name}: a secret does not belong here: put it into a file that \
+             only Plimsoll's user may read, and name that as {name}_file"
+        );
+        problems.add(key.span(), words);
+    }
+    let others: DeTable = table
+        .iter()
+        .filter(|(key, _)| !is_secret(key.get_ref()))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    unknown_keys(&others, &KEYS, problems);
+    let reader = Reader { table, span: value.span() };
+    let url = reader.url(problems);
+    let index = reader.index(problems);
+    let login = reader.login(problems);
+    let ca_file = reader.text("ca_file", problems).map(PathBuf::from);
+    if login != Login::Nobody
+        && let Some(url) = url.as_deref().filter(|url| is_readable_by_others(url))
+    {
+        let span = table.get("url").map_or(value.span(), Spanned::span);
+        let words = format!(
+            "cluster.job_history.url: {url:?} would send the secret for all to read: use https"
+        );
+        problems.add(span, words);
+    }
+    Some(JobHistory { url: url?, index: index?, login, ca_file })
+}
+
+struct Reader<'a, 'i> {
+    table: &'a DeTable<'i>,
+    span: Range<usize>,
+}
+
+impl<'a> Reader<'a, '_> {
+    fn text(&self, name: &str, problems: &mut Problems) -> Option<&'a str> {
+        let value = self.table.get(name)?;
+        let key = format!("cluster.job_history.{name}");
+        let text = string(&key, "a string", value, problems)?;
+        if text.is_empty() {
+            problems.add(value.span(), format!("{key}: it is empty"));
+        }
+        Some(text)
+    }
+
+    fn needed(&self, name: &str, example: &str, problems: &mut Problems) -> Option<&'a str> {
+        if self.table.get(name).is_none() {
+            let words = format!("cluster.job_history.{name}: missing: write {name} = {example:?}");
+            problems.add(self.span.clone(), words);
+        }
+        self.text(name, problems)
+    }
+
+    fn complain(&self, name: &str, words: &str, problems: &mut Problems) {
+        let span = self.table.get(name).map_or(self.span.clone(), Spanned::span);
+        problems.add(span, format!("cluster.job_history.{name}: {words}"));
+    }
+
+    fn url(&self, problems: &mut Problems) -> Option<String> {
+        let url = self.needed("url", "https://search.example.org:9200", problems)?;
+        let Some((scheme, rest)) = url.split_once("://") else {
+            self.complain("url", "it begins with neither https:// nor http://", problems);
+            return None;
+        };
+        let host = rest.split('/').next().unwrap_or_default();
+        let problem = if !["https", "http"].contains(&scheme) {
+            "it begins with neither https:// nor http://"
+        } else if host.contains('@') {
+            "a user and a password do not belong into it: use user and password_file"
+        } else if host.is_empty() {
+            "it names no server"
+        } else if rest.contains(['?', '#', ' ']) {
+            "it goes on after the path"
+        } else {
+            return Some(url.trim_end_matches('/').to_owned());
+        };
+        self.complain("url", problem, problems);
+        None
+    }
+
+    /// The index is a part of a path, so that it must not look like more of one.
+    fn index(&self, problems: &mut Problems) -> Option<String> {
+        let index = self.needed("index", "htcondor-*", problems)?;
+        let fits = |letter: char| letter.is_ascii_alphanumeric() || "._-*,:+".contains(letter);
+        if !index.chars().all(fits) || index.starts_with(['_', '-', '+']) {
+            let words = format!("{index:?} is no name or pattern of an index");
+            self.complain("index", &words, problems);
+        }
+        Some(index.to_owned())
+    }
+
+    fn login(&self, problems: &mut Problems) -> Login {
+        let user = self.text("user", problems);
+        let password = self.place("password", problems);
+        let api_key = self.place("api_key", problems);
+        match (user, password, api_key) {
+            (None, None, None) => Login::Nobody,
+            (Some(user), Some(place), None) => Login::Password { user: user.to_owned(), place },
+            (None, None, Some(place)) => Login::ApiKey { place },
+            (Some(_), None, None) => {
+                let words = "it has no password: name a password_file";
+                self.complain("user", words, problems);
+                Login::Nobody
+            }
+            (None, Some(_), _) => {
+                let name = self.given("password");
+                self.complain(&name, "it is nobody's: name its user", problems);
+                Login::Nobody
+            }
+            (Some(_), _, Some(_)) => {
+                let name = self.given("api_key");
+                self.complain(&name, "it stands instead of a user: choose one", problems);
+                Login::Nobody
+            }
+        }
+    }
+
+    /// Which of the two ways to name a secret's place is there.
+    fn given(&self, name: &str) -> String {
+        let file = format!("{name}_file");
+        if self.table.contains_key(file.as_str()) { file } else { format!("{name}_env") }
+    }
+
+    fn place(&self, name: &str, problems: &mut Problems) -> Option<SecretPlace> {
+        let (file, variable) = (format!("{name}_file"), format!("{name}_env"));
+        let path = self.text(&file, problems).map(|path| SecretPlace::File(path.into()));
+        let named =
+            self.text(&variable, problems).map(|name| SecretPlace::Variable(name.to_owned()));
+        if path.is_some() && named.is_some() {
+            let words = format!("{file} stands here, too: choose one");
+            self.complain(&variable, &words, problems);
+        }
+        path.or(named)
+    }
+}
+
+/// Whether what is sent there passes others in clear.
+fn is_readable_by_others(url: &str) -> bool {
+    let Some(rest) = url.strip_prefix("http://") else { return false };
+    let host = rest.split('/').next().unwrap_or_default();
+    let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+    !["localhost", "[::1]"].contains(&host) && !host.starts_with("127.")
+}
