@@ -78,7 +78,8 @@ figure.picture {{ margin: 0; overflow-x: auto; }}
 figure.picture svg {{ width: 100%; height: auto; min-width: 40rem; display: block; }}
 figure.picture g.row:hover {{ opacity: .8; }}
 figure.picture g.row.dim {{ opacity: .08; }}
-section.picture input {{ font: inherit; padding: .2rem .5rem; width: 20rem; max-width: 100%; }}
+section.picture input {{ font: inherit; padding: .2rem .5rem; width: 20rem; max-width: 100%;
+  color: inherit; background: transparent; border: 1px solid {line}; border-radius: .25rem; }}
 section.picture details {{ font-size: .875rem; color: {faint}; }}
 section.picture th, section.picture td {{ padding: .1rem 1rem .1rem 0; text-align: left;
   border-bottom: 1px solid {line}; font-weight: inherit; }}

@@ -95,7 +95,8 @@ fn written(pixels: &Pixmap, dots_per_inch: f64) -> Vec<u8> {
     let mut encoder = png::Encoder::new(&mut file, pixels.width(), pixels.height());
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
-    encoder.set_compression(png::Compression::Fast);
+    encoder.set_compression(png::Compression::Balanced);
+    encoder.set_filter(png::Filter::Up);
     encoder.set_pixel_dims(Some(png::PixelDimensions {
         xppu: dots_per_meter,
         yppu: dots_per_meter,

@@ -355,7 +355,7 @@ fn series() -> Picture {
         Drawing::Series(Series {
             edges: hours(4),
             heading: "GPUs".into(),
-            unit: Unit::Plain,
+            unit: Unit::Average,
             stacked: vec![
                 amounts("ann", Kind::Ranked(0), [some(2.0), some(4.0), unknown, some(0.0)], 2.0),
                 amounts("others", Kind::Rest, [some(2.0), some(0.0), unknown, some(4.0)], 2.0),
