@@ -51,11 +51,12 @@ pub(super) const AXIS: f64 = 10.0;
 /// Room for the two lines of an axis of time.
 pub(super) const AXIS_HEIGHT: f64 = 36.0;
 
-/// Draws the surroundings of a plot. `left` is what its labels need, `height` what it would like
+/// Draws the surroundings of a plot. `heading` says what the axis on its left is of; `left` is what its labels need, `height` what it would like
 /// to have, which it gets unless the picture's height is given.
 pub(super) fn frame(
     picture: &Picture,
     entries: &[Entry],
+    heading: &str,
     left: f64,
     height: f64,
     style: &Style<'_>,
@@ -67,7 +68,8 @@ pub(super) fn frame(
     let legend = legend_places(entries, room);
     let legend_lines = legend.last().map_or(0, |(line, _)| line + 1);
 
-    let above = MARGIN + TITLE + subtitle.len() as f64 * (SUBTITLE + 4.0) + 12.0;
+    let heading_height = if heading.is_empty() { 0.0 } else { AXIS + 4.0 };
+    let above = MARGIN + TITLE + subtitle.len() as f64 * (SUBTITLE + 4.0) + 12.0 + heading_height;
     let below = AXIS_HEIGHT
         + legend_lines as f64 * LEGEND_LINE
         + 8.0
@@ -90,6 +92,9 @@ pub(super) fn frame(
     for (index, line) in subtitle.iter().enumerate() {
         let y = MARGIN + TITLE + (index + 1) as f64 * (SUBTITLE + 4.0) - 2.0;
         svg.text(MARGIN, y, letters(SUBTITLE, theme.faint), line);
+    }
+    if !heading.is_empty() {
+        svg.text(MARGIN, plot.top - 8.0, letters(AXIS, theme.faint), heading);
     }
     let legend_top = plot.top + plot.height + AXIS_HEIGHT;
     for (entry, (line, x)) in entries.iter().zip(&legend) {

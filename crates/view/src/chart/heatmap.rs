@@ -17,7 +17,7 @@ pub(super) fn draw(picture: &Picture, grid: &Grid, style: &Style<'_>) -> String 
     let rows = grid.rows.len().max(1) as f64;
     let margin = margin(grid, wanted, style);
     let mut frame =
-        frame::frame(picture, &legend(grid, style), margin.width(), wanted * rows, style);
+        frame::frame(picture, &legend(grid, style), "", margin.width(), wanted * rows, style);
     let row_height = frame.plot.height / rows;
     let edges = column_edges(picture, grid, &frame.plot);
 
@@ -462,7 +462,7 @@ fn axis_end(values: &[Option<f64>]) -> f64 {
 }
 
 fn legend(grid: &Grid, style: &Style<'_>) -> Vec<Entry> {
-    let Cells::Numbers { values, .. } = &grid.cells else {
+    let Cells::Numbers { values, unit } = &grid.cells else {
         return frame::entries(&grid.categories, style);
     };
     let end = axis_end(values);
@@ -470,7 +470,7 @@ fn legend(grid: &Grid, style: &Style<'_>) -> Vec<Entry> {
         .into_iter()
         .map(|number| Entry {
             sign: Sign::Area(Fill { color: style.theme.level(number / end), hatch: None }),
-            name: scale::shown(number),
+            name: format!("{} {}", scale::shown(number), unit.sign()).trim_end().to_owned(),
             value: String::new(),
         })
         .collect();

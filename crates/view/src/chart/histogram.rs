@@ -13,7 +13,8 @@ pub(super) fn draw(picture: &Picture, histogram: &Histogram, style: &Style<'_>) 
     let end = ticks.last().copied().unwrap_or(1.0);
     let labels: Vec<String> = ticks.iter().map(|tick| scale::shown(*tick)).collect();
     let widest = labels.iter().map(|label| width(label, frame::AXIS, false)).fold(0.0, f64::max);
-    let mut frame = frame::frame(picture, &[], widest + 12.0, 300.0, style);
+    let mut frame =
+        frame::frame(picture, &[], &histogram.count_heading, widest + 12.0, 300.0, style);
     let plot = frame.plot;
     let y = |count: f64| plot.top + plot.height * (1.0 - count / end);
 
@@ -24,8 +25,6 @@ pub(super) fn draw(picture: &Picture, histogram: &Histogram, style: &Style<'_>) 
         let letters = letters(style.theme.ink, Anchor::End);
         frame.svg.text(plot.left - 6.0, y + frame::AXIS * 0.36, letters, label);
     }
-    let heading = letters(style.theme.faint, Anchor::Start);
-    frame.svg.text(plot.left, plot.top - 5.0, heading, &histogram.count_heading);
     let bottom = plot.top + plot.height;
     let below = letters(style.theme.faint, Anchor::Middle);
     frame.svg.text(plot.left + plot.width / 2.0, bottom + 29.0, below, &histogram.heading);

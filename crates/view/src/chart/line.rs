@@ -23,7 +23,8 @@ pub(super) fn draw(picture: &Picture, series: &Series, style: &Style<'_>) -> Str
     let labels: Vec<String> = ticks.iter().map(|tick| scale::shown(*tick)).collect();
     let widest = labels.iter().map(|label| width(label, frame::AXIS, false)).fold(0.0, f64::max);
     let entries = legend(picture, series, stack.iter().any(Option::is_none), style);
-    let mut frame = frame::frame(picture, &entries, widest + 12.0, 320.0, style);
+    let mut frame =
+        frame::frame(picture, &entries, &axis_words(series), widest + 12.0, 320.0, style);
     let plot = frame.plot;
     let x = |bucket: usize| {
         let (start, end) = (series.edges[0], series.edges[buckets]);
@@ -38,10 +39,6 @@ pub(super) fn draw(picture: &Picture, series: &Series, style: &Style<'_>) -> Str
         frame.svg.line((plot.left, y), (plot.left + plot.width, y), style.theme.line, 0.5);
         frame.svg.text(plot.left - 6.0, y + frame::AXIS * 0.36, letters, label);
     }
-    let heading =
-        Letters { size: frame::AXIS, bold: false, color: style.theme.faint, anchor: Anchor::Start };
-    frame.svg.text(plot.left, plot.top - 5.0, heading, &axis_words(series));
-
     draw_gaps(&mut frame, series, &stack, &x, style);
     let mut below = vec![0.0; buckets];
     for amounts in &series.stacked {
@@ -136,7 +133,7 @@ fn legend(picture: &Picture, series: &Series, has_gaps: bool, style: &Style<'_>)
         Some(mean) => {
             let shown = series.unit.show(&Value::Number(mean), &picture.period.zone);
             let sign = if series.unit == Unit::Percent { " %" } else { "" };
-            format!("mean {shown}{sign}")
+            format!("(mean {shown}{sign})")
         }
         None => String::new(),
     };
