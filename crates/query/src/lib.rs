@@ -14,6 +14,7 @@ mod left_out;
 mod listing;
 mod nearest;
 mod option;
+mod picture;
 mod pieces;
 mod pseudonym;
 mod session;
@@ -36,6 +37,10 @@ pub use analysis::{ANALYSES, Analysis};
 pub use judgement::{Device, Judgement, Pattern, SLOT_CLASSES, Tier};
 pub use nearest::nearest;
 pub use option::{Alternative, AnalysisOption, Values};
+pub use picture::{
+    Bucket, By, CHARTS, Chart, Coloring, GroupBy, Heatmap, Rows, Selection, chart, chart_by_name,
+    heatmap, selected,
+};
 pub use session::Session;
 pub use status::status;
 pub use term::{TERMS, Term};
@@ -173,14 +178,19 @@ pub async fn whole_period(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Resul
 #[derive(Clone, Copy)]
 enum Statement<'a> {
     Ours(&'a [Asked<'a>]),
-    Users { sql: &'a str, limit: usize },
+    Users {
+        sql: &'a str,
+        limit: usize,
+    },
+    /// What GPUs did, for a picture.
+    Gpus,
 }
 
 impl Statement<'_> {
     /// Whether the statement may use a term. A user may ask which terms there are.
     fn mentions(self, term: &Term) -> bool {
         match self {
-            Statement::Ours(_) => {
+            Statement::Ours(_) | Statement::Gpus => {
                 self.mention(term.name) || (left_out::is_said_by(term) && self.leaves_out())
             }
             Statement::Users { .. } => true,
@@ -200,6 +210,7 @@ impl Statement<'_> {
         match self {
             Statement::Ours(analyses) => analyses.iter().map(|asked| asked.sql.as_str()).collect(),
             Statement::Users { sql, .. } => vec![sql],
+            Statement::Gpus => vec![picture::SQL],
         }
     }
 }
@@ -208,6 +219,7 @@ impl Statement<'_> {
 #[derive(Default)]
 struct Answer {
     tables: Vec<Table>,
+    gpus: picture::Seen,
     /// What the site wants left out of GPUs, and why; for statements that leave it out.
     left_out: Vec<String>,
     /// Whether there are more rows.
@@ -257,6 +269,7 @@ async fn answer(session: &Session, statement: Statement<'_>) -> Result<Answer> {
             answer.tables.push(answer::plain_table(&schema, &batches)?);
             answer.is_cut = is_cut;
         }
+        Statement::Gpus => answer.gpus = picture::read(session).await?,
     }
     if statement.leaves_out() && session.judgement().leaves_out() {
         answer.left_out = left_out::notes(session).await?;
