@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan};
+use jiff::{SignedDuration, Timestamp, ToSpan};
 use lake::Lake;
 use query::Question;
 use report::Period;
@@ -62,6 +62,10 @@ pub(crate) enum Command {
     Report(Report),
     /// What backfill gave and what it cost: the first of the reports about it
     Backfill(Backfill),
+    /// Draw GPUs over time: which were free, busy, or gone
+    Heatmap(Heatmap),
+    /// Draw numbers of GPUs: over time, by the hour of the week, by how long they are idle
+    Chart(Chart),
     /// Answer your own question, in SQL
     Sql(Sql),
     /// What is kept, how fresh it is, and what went wrong
@@ -229,6 +233,128 @@ pub(crate) struct Backfill {
     pub(crate) by: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll heatmap                                  the last 24 hours, in the terminal\n  \
+    plimsoll heatmap --days 7 -o gpus.png             a week, 300 dots per inch\n  \
+    plimsoll heatmap --model H200 --color user -o h200.html\n  \
+    plimsoll heatmap --host gpu4001 --hours 6 --bucket 1m --theme print -o gpu4001.svg\n  \
+    plimsoll heatmap --class Shared --list            which GPUs that would show\n\n\
+    A cell shows the state that held longest in it. Where there are more GPUs than lines, a row is\n\
+    a machine or a model, and the height of a colour is the part of its GPUs.")]
+pub(crate) struct Heatmap {
+    #[command(flatten)]
+    pub(crate) gpus: Gpus,
+    /// From N hours ago until now [default: 24]
+    #[arg(long, value_name = "N", conflicts_with_all = ["days", "from", "to"], value_parser = clap::value_parser!(u32).range(1..=876_000))]
+    pub(crate) hours: Option<u32>,
+    #[command(flatten)]
+    pub(crate) about: About,
+    /// How long a column is (s, m, h, d or w) [default: 5m, longer for long periods]
+    #[arg(long, value_name = "TIME", value_parser = query::Bucket::parse)]
+    pub(crate) bucket: Option<query::Bucket>,
+    /// What colours stand for
+    #[arg(long, value_name = "WHAT", default_value = "state", value_parser = ["state", "user", "utilization"])]
+    pub(crate) color: String,
+    /// What a row is [auto: a GPU, or where these are too many, a machine or a model]
+    #[arg(long, value_name = "WHAT", default_value = "auto", value_parser = ["auto", "gpu", "machine", "device"])]
+    pub(crate) rows: String,
+    /// What rows are sorted and labelled by
+    #[arg(long, value_name = "WHAT", default_value = "machine", value_parser = ["machine", "device"])]
+    pub(crate) group_by: String,
+    /// List the GPUs that would be shown, and draw nothing
+    #[arg(long)]
+    pub(crate) list: bool,
+    #[command(flatten)]
+    pub(crate) canvas: Canvas,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll chart                                    which charts there are\n  \
+    plimsoll chart gpu-usage --by user --days 30 -o usage.png\n  \
+    plimsoll chart gpu-availability --model A100 -o a100.html\n  \
+    plimsoll chart gpu-week --from 2026-10-01 --to 2026-11-01 -o october.svg")]
+pub(crate) struct Chart {
+    /// Which one; without a name, the list of charts
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) gpus: Gpus,
+    #[command(flatten)]
+    pub(crate) about: About,
+    /// How long a column is (s, m, h, d or w) [default: by the period]
+    #[arg(long, value_name = "TIME", value_parser = query::Bucket::parse)]
+    pub(crate) bucket: Option<query::Bucket>,
+    /// What the areas of gpu-usage are
+    #[arg(long, value_name = "WHAT", default_value = "class", value_parser = ["class", "device", "user"])]
+    pub(crate) by: String,
+    #[command(flatten)]
+    pub(crate) canvas: Canvas,
+}
+
+/// Which GPUs; all that is said must hold.
+#[derive(Args)]
+pub(crate) struct Gpus {
+    /// Only GPUs with these ids, or whose ids begin so, with or without GPU-
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub(crate) gpu: Vec<String>,
+    /// Only this machine, with or without its domain; may be given several times
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) host: Vec<String>,
+    /// Only machines in whose names this regular expression is found
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) host_pattern: Option<String>,
+    /// Only models with this in their name, or that fit a pattern such as '*A100*80*'
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) model: Option<String>,
+    /// Only GPUs in this class, such as Shared or 'open capacity'
+    #[arg(long, value_name = "NAME")]
+    pub(crate) class: Option<String>,
+}
+
+/// How a picture looks, and where it goes.
+#[derive(Args)]
+pub(crate) struct Canvas {
+    /// text, png, svg, html, csv or json [default: by the file's ending, else text]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// Write to a file instead of the terminal
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Put pseudonyms in the place of users, always the same for the same user
+    #[arg(long)]
+    pub(crate) anonymize: bool,
+    /// What stands above the picture
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
+    /// default, colorblind, print or dark
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(crate) theme: String,
+    /// In inches
+    #[arg(long, value_name = "INCHES", default_value_t = 10.0, value_parser = inches)]
+    pub(crate) width: f64,
+    /// In inches [default: as high as the rows need]
+    #[arg(long, value_name = "INCHES", value_parser = inches)]
+    pub(crate) height: Option<f64>,
+    /// Dots per inch of a PNG
+    #[arg(long, value_name = "N", default_value_t = 300.0, value_parser = dots)]
+    pub(crate) dpi: f64,
+}
+
+fn inches(written: &str) -> Result<f64> {
+    match written.parse() {
+        Ok(inches) if (1.0..=200.0).contains(&inches) => Ok(inches),
+        _ => bail!("write inches, from 1 to 200"),
+    }
+}
+
+fn dots(written: &str) -> Result<f64> {
+    match written.parse() {
+        Ok(dots) if (10.0..=2400.0).contains(&dots) => Ok(dots),
+        _ => bail!("write a number from 10 to 2400"),
+    }
 }
 
 #[derive(Args)]
@@ -470,6 +596,26 @@ impl About {
         let period = match self.period(&config.zone, now)? {
             Some(period) => period,
             None => last_days(7, &config.zone, now)?,
+        };
+        Ok(self.about(config, period, now))
+    }
+
+    /// The question about the last hours, if so many are given or no period is: 24 then.
+    pub(crate) fn question_of_hours(
+        &self,
+        config: &Config,
+        now: Timestamp,
+        hours: Option<u32>,
+    ) -> Result<Question> {
+        let period = match (hours, self.period(&config.zone, now)?) {
+            (None, Some(period)) => period,
+            (hours, _) => Period {
+                start: now
+                    .checked_sub(SignedDuration::from_hours(hours.unwrap_or(24).into()))
+                    .context("the period begins before the calendar does")?,
+                end: now,
+                zone: config.zone.clone(),
+            },
         };
         Ok(self.about(config, period, now))
     }

@@ -70,6 +70,12 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Backfill(arguments) => {
             runtime.block_on(command::backfill::run(&site.load()?, &arguments))
         }
+        Command::Heatmap(arguments) => {
+            runtime.block_on(command::picture::heatmap(&site.load()?, &arguments))
+        }
+        Command::Chart(arguments) => {
+            runtime.block_on(command::picture::chart(&site.load()?, &arguments))
+        }
         Command::Sql(arguments) => runtime.block_on(command::sql::run(&site.load()?, &arguments)),
         Command::Status(arguments) => {
             runtime.block_on(command::status::run(&site.load()?, &arguments))

@@ -124,6 +124,11 @@ impl Pattern {
         Ok(Pattern { written: written.to_owned(), regex })
     }
 
+    /// The pattern, as it was written.
+    pub fn written(&self) -> &str {
+        &self.written
+    }
+
     pub fn matches(&self, name: &str) -> bool {
         self.regex.is_match(name)
     }

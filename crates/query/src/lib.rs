@@ -15,6 +15,7 @@ mod left_out;
 mod listing;
 mod nearest;
 mod option;
+mod picture;
 mod pieces;
 mod pseudonym;
 mod session;
@@ -39,6 +40,10 @@ pub use backfill::TABLES as BACKFILL_TABLES;
 pub use judgement::{Device, Judgement, Pattern, Preemptible, SLOT_CLASSES, Tier};
 pub use nearest::nearest;
 pub use option::{Alternative, AnalysisOption, Values};
+pub use picture::{
+    Bucket, By, CHARTS, Chart, Coloring, GroupBy, Heatmap, Rows, Selection, chart, chart_by_name,
+    heatmap, selected,
+};
 pub use session::Session;
 pub use status::status;
 pub use term::{TERMS, Term};
@@ -176,14 +181,19 @@ pub async fn whole_period(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Resul
 #[derive(Clone, Copy)]
 enum Statement<'a> {
     Ours(&'a [Asked<'a>]),
-    Users { sql: &'a str, limit: usize },
+    Users {
+        sql: &'a str,
+        limit: usize,
+    },
+    /// What GPUs did, for a picture.
+    Gpus,
 }
 
 impl Statement<'_> {
     /// Whether the statement may use a term. A user may ask which terms there are.
     fn mentions(self, term: &Term) -> bool {
         match self {
-            Statement::Ours(_) => {
+            Statement::Ours(_) | Statement::Gpus => {
                 self.mention(term.name)
                     || (left_out::is_said_by(term) && self.leaves_out())
                     || self.texts().iter().any(|sql| backfill::rests_on(sql, term))
@@ -205,6 +215,7 @@ impl Statement<'_> {
         match self {
             Statement::Ours(analyses) => analyses.iter().map(|asked| asked.sql.as_str()).collect(),
             Statement::Users { sql, .. } => vec![sql],
+            Statement::Gpus => vec![picture::SQL],
         }
     }
 }
@@ -213,6 +224,7 @@ impl Statement<'_> {
 #[derive(Default)]
 struct Answer {
     tables: Vec<Table>,
+    gpus: picture::Seen,
     /// What the site wants left out of GPUs, and why; for statements that leave it out.
     left_out: Vec<String>,
     /// Whether there are more rows.
@@ -262,6 +274,7 @@ async fn answer(session: &Session, statement: Statement<'_>) -> Result<Answer> {
             answer.tables.push(answer::plain_table(&schema, &batches)?);
             answer.is_cut = is_cut;
         }
+        Statement::Gpus => answer.gpus = picture::read(session).await?,
     }
     if statement.leaves_out() && session.judgement().leaves_out() {
         answer.left_out = left_out::notes(session).await?;

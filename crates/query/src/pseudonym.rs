@@ -23,7 +23,7 @@ const ALL: &str = "all";
 
 /// By FNV-1a, in 48 of its bits: who has a list of users can find out which is which, who has a
 /// report alone cannot.
-fn pseudonym(user: &str) -> String {
+pub(crate) fn pseudonym(user: &str) -> String {
     let hash = user.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });

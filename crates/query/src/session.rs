@@ -7,6 +7,7 @@ use datafusion::arrow::array::{ArrayRef, RecordBatch, StringViewArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::MemorySchemaProvider;
 use datafusion::datasource::MemTable;
+use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::context::SQLOptions;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
@@ -117,6 +118,11 @@ impl Session {
     /// What one of our own statements gives.
     pub async fn collect(&self, sql: &str) -> Result<Vec<RecordBatch>> {
         Ok(self.context.sql(sql).await?.collect().await?)
+    }
+
+    /// What one of our own statements gives, batch by batch.
+    pub(crate) async fn stream(&self, sql: &str) -> Result<SendableRecordBatchStream> {
+        Ok(self.context.sql(sql).await?.execute_stream().await?)
     }
 
     /// What a user's statement gives, its first `limit` rows, and whether there are more.

@@ -5,13 +5,19 @@
 
 mod bar_chart;
 mod coverage;
+mod grid;
 mod period;
+mod picture;
+mod series;
 mod table;
 mod unit;
 
 pub use bar_chart::{Bar, BarChart};
 pub use coverage::{ClusterCoverage, Coverage, SkippedFile};
+pub use grid::{Cell, Cells, Columns, Grid, GridRow, Run};
 pub use period::Period;
+pub use picture::{Category, Drawing, HIGHEST_LEVEL, Kind, Picture};
+pub use series::{Amounts, Bin, Histogram, Series};
 pub use table::{Column, Table, Value};
 pub use unit::Unit;
 

@@ -2,7 +2,7 @@
 //! missing from the numbers, and what a reader must know to read them right.
 
 use jiff::Timestamp;
-use report::{ClusterCoverage, Period, Report};
+use report::{ClusterCoverage, Coverage, Period, Picture, Report};
 
 use crate::visible::visible;
 
@@ -16,7 +16,15 @@ pub(crate) enum Line {
 
 /// The ending of a report, free of control characters.
 pub(crate) fn ending(report: &Report) -> Vec<Line> {
-    let period = &report.period;
+    lines(&report.period, &report.coverage, &report.notes)
+}
+
+/// The ending of a picture.
+pub(crate) fn ending_of_picture(picture: &Picture) -> Vec<Line> {
+    lines(&picture.period, &picture.coverage, &picture.notes)
+}
+
+fn lines(period: &Period, observed: &Coverage, notes: &[String]) -> Vec<Line> {
     let zone = period.zone_name();
     let mut lines = vec![Line::Plain(if period.is_moment() {
         format!("As of {}, {}", moment(period.start, period), visible(&zone))
@@ -24,20 +32,20 @@ pub(crate) fn ending(report: &Report) -> Vec<Line> {
         format!("Period: {}, {}, end not included", span(period), visible(&zone))
     })];
     // What is seen now was not collected.
-    if report.coverage.clusters.is_empty() && !period.is_moment() {
+    if observed.clusters.is_empty() && !period.is_moment() {
         lines.push(Line::Warning("nothing was collected from any cluster".to_owned()));
     }
-    for cluster in &report.coverage.clusters {
+    for cluster in &observed.clusters {
         lines.push(Line::Plain(coverage(cluster, period)));
     }
-    for file in &report.coverage.skipped {
+    for file in &observed.skipped {
         lines.push(Line::Warning(format!(
             "{} is missing from this answer: {}",
             visible(&file.path),
             visible(&file.reason)
         )));
     }
-    lines.extend(report.notes.iter().map(|note| Line::Note(visible(note).into_owned())));
+    lines.extend(notes.iter().map(|note| Line::Note(visible(note).into_owned())));
     lines
 }
 

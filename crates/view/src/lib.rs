@@ -6,6 +6,7 @@
 mod chart;
 mod ending;
 mod format;
+mod picture;
 mod raw;
 mod theme;
 mod visible;
@@ -13,6 +14,11 @@ mod visible;
 use std::path::Path;
 
 pub use format::{FORMATS, Format, Look, fragment, style};
+pub use picture::{
+    PICTURE_FORMATS, PictureFormat, PictureLook, TerminalColors, TooLarge,
+    picture_format_by_extension, picture_format_by_name, picture_fragment, picture_style,
+};
+pub use theme::{THEMES, Theme};
 
 /// The format that `--format` names.
 pub fn by_name(name: &str) -> Option<&'static dyn Format> {

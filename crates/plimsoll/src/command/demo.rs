@@ -10,11 +10,12 @@ use anyhow::{Context, Result, bail};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::Lake;
-use query::Question;
+use query::{Question, Selection};
 use report::Period;
 use source::simulated::{Scale, Simulated, Site};
 use source::slurm::Backfill;
 use source::{Live, Machine};
+use view::PictureLook;
 
 use crate::cli::Demo;
 use crate::collector::{Collector, Summary, Wanted};
@@ -52,6 +53,7 @@ pub(crate) async fn run(config: &Config, arguments: &Demo) -> Result<Outcome> {
         collected.rejects
     ));
     show(&lake, config, start, end).await?;
+    draw(&lake, config, &arguments.folder, end).await?;
     next_steps(&arguments.folder, start, end)?;
     Ok(Outcome::Done)
 }
@@ -170,6 +172,20 @@ async fn show(lake: &Lake, config: &Config, start: Timestamp, end: Timestamp) ->
     Ok(())
 }
 
+/// Draws the last day of the GPUs.
+async fn draw(lake: &Lake, config: &Config, folder: &Path, end: Timestamp) -> Result<()> {
+    let start = end - SignedDuration::from_hours(24);
+    let question = Question::about(Period { start, end, zone: config.zone.clone() });
+    let wish = query::Heatmap { most_columns: 300, ..query::Heatmap::default() };
+    let picture = query::heatmap(lake, &question, &Selection::default(), &wish).await?;
+    let png = view::picture_format_by_name("png").expect("PNG is one of the formats");
+    let file = folder.join("heatmap.png");
+    fs::write(&file, png.render(&picture, &PictureLook::default())?)
+        .with_context(|| format!("cannot write {}", file.display()))?;
+    complain(&format!("drew what the GPUs did on the last day: {}", file.display()));
+    Ok(())
+}
+
 fn next_steps(folder: &Path, start: Timestamp, end: Timestamp) -> Result<()> {
     let folder = folder.display();
     let period = format!("--from {} --to {}", start.strftime("%Y-%m-%d"), end.strftime("%Y-%m-%d"));
@@ -178,6 +194,7 @@ fn next_steps(folder: &Path, start: Timestamp, end: Timestamp) -> Result<()> {
          Next, for example (built here, plimsoll is `cargo run --release --`):\n  \
          plimsoll --data-dir {folder} status\n  \
          plimsoll --data-dir {folder} report usage-by-user {period} --cluster {slurm} -o usage.html\n  \
+         plimsoll --data-dir {folder} heatmap {period} --color user -o users.html\n  \
          plimsoll --data-dir {folder} sql \"SELECT cluster, primary_state, sum(samples) AS samples FROM gpu_span GROUP BY cluster, primary_state\"\n  \
          plimsoll --data-dir {folder} serve\n  \
          plimsoll init        for your own site\n",

@@ -11,6 +11,7 @@ pub(crate) mod init;
 mod live;
 pub(crate) mod nodes;
 pub(crate) mod output;
+pub(crate) mod picture;
 pub(crate) mod reconcile;
 pub(crate) mod report;
 pub(crate) mod reprocess;

@@ -5,6 +5,7 @@
 
 mod gpu_span;
 mod period;
+mod picture;
 mod pruning;
 mod site;
 

@@ -1,3 +1,44 @@
 //! Pictures of a report's numbers, a file a kind.
+//!
+//! A number is written as [`report::Unit`] writes it, and drawn where it belongs. What is drawn is
+//! SVG, which stands in pages and files as it is, and of which `picture/png.rs` makes pixels.
 
 pub(crate) mod bar;
+mod frame;
+mod heatmap;
+mod histogram;
+mod letters;
+mod line;
+mod scale;
+mod svg;
+mod time_axis;
+
+use report::{Drawing, Picture};
+
+use crate::theme::Theme;
+
+pub(crate) use frame::percent;
+pub(crate) use time_axis::ticks as time_ticks;
+
+/// How a picture is to be drawn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style<'a> {
+    pub(crate) theme: &'static Theme,
+    /// In units of a 96th of an inch.
+    pub(crate) width: f64,
+    /// If none is given, as high as it needs.
+    pub(crate) height: Option<f64>,
+    /// Begins the names of elements, which must be one picture's alone on a page.
+    pub(crate) prefix: &'a str,
+    /// Whether parts say what they are when pointed at.
+    pub(crate) has_tooltips: bool,
+}
+
+/// The picture as one `<svg>` element.
+pub(crate) fn draw(picture: &Picture, style: &Style<'_>) -> String {
+    match &picture.drawing {
+        Drawing::Grid(grid) => heatmap::draw(picture, grid, style),
+        Drawing::Series(series) => line::draw(picture, series, style),
+        Drawing::Histogram(histogram) => histogram::draw(picture, histogram, style),
+    }
+}

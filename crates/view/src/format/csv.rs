@@ -48,7 +48,7 @@ fn write(report: &Report) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn write_line(text: &mut String, cells: impl IntoIterator<Item = String>) {
+pub(crate) fn write_line(text: &mut String, cells: impl IntoIterator<Item = String>) {
     let start = text.len();
     for (index, cell) in cells.into_iter().enumerate() {
         if index > 0 {

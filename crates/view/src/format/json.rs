@@ -1,6 +1,6 @@
 //! One JSON object, for programs: all of a report, a row a line. Several are an array of them.
 
-use report::{Report, Value};
+use report::{Coverage, Period, Report, Value};
 use serde_json::{Map, json};
 
 use super::{Format, Look};
@@ -41,8 +41,8 @@ fn object(report: &Report) -> String {
     let members = [
         ("report", json!(report.name).to_string()),
         ("title", json!(report.title).to_string()),
-        ("period", period(report).to_string()),
-        ("coverage", coverage(report).to_string()),
+        ("period", period(&report.period).to_string()),
+        ("coverage", coverage(&report.coverage).to_string()),
         ("columns", lines(columns(report, &names))),
         ("rows", lines(rows(report, &names))),
         ("notes", lines(report.notes.iter().map(|note| json!(note)))),
@@ -53,7 +53,7 @@ fn object(report: &Report) -> String {
 }
 
 /// An array, an element a line.
-fn lines(elements: impl Iterator<Item = serde_json::Value>) -> String {
+pub(crate) fn lines(elements: impl Iterator<Item = serde_json::Value>) -> String {
     let mut text = "[".to_owned();
     for (index, element) in elements.enumerate() {
         text.push_str(if index == 0 { "\n    " } else { ",\n    " });
@@ -65,17 +65,16 @@ fn lines(elements: impl Iterator<Item = serde_json::Value>) -> String {
     text + "]"
 }
 
-fn period(report: &Report) -> serde_json::Value {
+pub(crate) fn period(period: &Period) -> serde_json::Value {
     json!({
-        "start": report.period.start.to_string(),
-        "end": report.period.end.to_string(),
-        "zone": report.period.zone_name(),
+        "start": period.start.to_string(),
+        "end": period.end.to_string(),
+        "zone": period.zone_name(),
     })
 }
 
-fn coverage(report: &Report) -> serde_json::Value {
-    let clusters: Vec<_> = report
-        .coverage
+pub(crate) fn coverage(coverage: &Coverage) -> serde_json::Value {
+    let clusters: Vec<_> = coverage
         .clusters
         .iter()
         .map(|cluster| {
@@ -87,8 +86,7 @@ fn coverage(report: &Report) -> serde_json::Value {
             })
         })
         .collect();
-    let skipped: Vec<_> = report
-        .coverage
+    let skipped: Vec<_> = coverage
         .skipped
         .iter()
         .map(|file| json!({ "path": file.path, "reason": file.reason }))

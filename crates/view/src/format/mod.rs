@@ -8,7 +8,9 @@ mod text;
 
 use report::Report;
 
+pub(crate) use csv::write_line as write_csv_line;
 pub use html::{fragment, style};
+pub(crate) use json::{coverage as json_coverage, lines as json_lines, period as json_period};
 
 /// Every format, in the order in which help and documents list them.
 pub static FORMATS: [&dyn Format; 5] =

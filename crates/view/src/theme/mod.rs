@@ -1,5 +1,10 @@
 //! The one place that knows what a colour is.
 
+mod palette;
+
+pub(crate) use palette::{Color, Fill, Hatch, letter};
+pub use palette::{THEMES, Theme};
+
 /// Begins bold letters on a terminal.
 pub(crate) const BOLD: &str = "\x1b[1m";
 

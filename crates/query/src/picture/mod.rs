@@ -1,0 +1,428 @@
+//! Pictures of what GPUs did.
+//!
+//! Spans are read once, by SQL over the term `gpu_time`, and then passed over in plain loops: a
+//! join of spans with buckets would make millions of rows of thousands.
+
+mod bucket;
+mod chart;
+mod heatmap;
+mod seen;
+mod selection;
+
+use anyhow::{Context, Result, bail};
+use datafusion::arrow::array::{Array, AsArray, RecordBatch, StringViewArray};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Float64Type, TimestampMicrosecondType};
+use futures::StreamExt;
+use lake::Lake;
+use report::{Column, Coverage, Drawing, Picture, Report, Table, Unit, Value};
+
+pub use bucket::Bucket;
+pub use selection::Selection;
+
+pub(crate) use seen::Seen;
+
+use crate::pseudonym::pseudonym;
+use crate::{Question, Session, Statement, nearest};
+use seen::{Doing, Gpu, State};
+
+/// What a heatmap is to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heatmap {
+    /// How long a column is; five minutes, or longer for long periods, if it is not said.
+    pub bucket: Option<Bucket>,
+    /// How many columns there may be where it is not said how long one is.
+    pub most_columns: usize,
+    pub coloring: Coloring,
+    /// What a row is; if it is not said, a GPU, or where these are too many, a machine or a model.
+    pub rows: Option<Rows>,
+    pub group_by: GroupBy,
+}
+
+impl Default for Heatmap {
+    fn default() -> Heatmap {
+        Heatmap {
+            bucket: None,
+            most_columns: 2100, // as many as a picture of the usual width has room for
+            coloring: Coloring::State,
+            rows: None,
+            group_by: GroupBy::Machine,
+        }
+    }
+}
+
+/// What colours stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coloring {
+    State,
+    User,
+    Utilization,
+}
+
+/// What a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    Gpu,
+    Machine,
+    Device,
+}
+
+/// What neighbouring rows share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupBy {
+    Machine,
+    Device,
+}
+
+/// What areas of a chart are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    Class,
+    Device,
+    User,
+}
+
+/// A chart by its name, with what it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chart {
+    pub name: &'static str,
+    pub question: &'static str,
+    kind: ChartKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ChartKind {
+    Usage,
+    Availability,
+    Week,
+    IdleTime,
+}
+
+/// Every chart, in the order in which help lists them.
+pub static CHARTS: [Chart; 4] = [
+    Chart {
+        name: "gpu-usage",
+        question: "How many GPUs were in use, by whom, and how many are there?",
+        kind: ChartKind::Usage,
+    },
+    Chart {
+        name: "gpu-availability",
+        question: "How many GPUs were free, and how many could backfill jobs have had?",
+        kind: ChartKind::Availability,
+    },
+    Chart {
+        name: "gpu-week",
+        question: "At which hours of the week are GPUs in use?",
+        kind: ChartKind::Week,
+    },
+    Chart {
+        name: "gpu-idle-time",
+        question: "How long do GPUs stay idle?",
+        kind: ChartKind::IdleTime,
+    },
+];
+
+/// A chart by its name; an unknown one is answered with what there is.
+pub fn chart_by_name(name: &str) -> Result<&'static Chart> {
+    if let Some(chart) = CHARTS.iter().find(|chart| chart.name == name) {
+        return Ok(chart);
+    }
+    let names = CHARTS.map(|chart| chart.name);
+    match nearest(name, names) {
+        Some(near) => bail!("there is no chart {name:?}; did you mean {near:?}?"),
+        None => bail!("there is no chart {name:?}; there are {}", names.join(", ")),
+    }
+}
+
+/// More rows than this are thinner than a line: machines are shown instead of their GPUs.
+const MOST_GPU_ROWS: usize = 1200;
+/// And models instead of machines.
+const MOST_MACHINE_ROWS: usize = 400;
+
+/// GPUs over time, a colour a state.
+pub async fn heatmap(
+    lake: &Lake,
+    question: &Question,
+    selection: &Selection,
+    wish: &Heatmap,
+) -> Result<Picture> {
+    let period = &question.period;
+    let bucket = wish.bucket.unwrap_or_else(|| Bucket::for_period(period, wish.most_columns));
+    let edges = bucket.edges(period)?;
+    let (seen, coverage, mut notes) = seen(lake, question, selection).await?;
+    let machines = machines(&seen);
+    let rows = wish.rows.unwrap_or(match (seen.gpus.len(), machines) {
+        (gpus, _) if gpus <= MOST_GPU_ROWS => Rows::Gpu,
+        (_, machines) if machines <= MOST_MACHINE_ROWS => Rows::Machine,
+        _ => Rows::Device,
+    });
+    let grid = heatmap::grid(&seen, &edges, wish.coloring, rows, wish.group_by);
+    notes.insert(0, match rows {
+        Rows::Gpu => {
+            "A cell shows the state that held longest in it; of equals, the first of the legend. \
+             Shares are of all shown time."
+        }
+        Rows::Machine => {
+            "A row is a machine; the height of a colour is the part of its GPUs. Shares are of all \
+             shown time."
+        }
+        Rows::Device => {
+            "A row is a model; the height of a colour is the part of its GPUs. Shares are of all \
+             shown time."
+        }
+    }.to_owned());
+    Ok(Picture {
+        name: "heatmap".to_owned(),
+        title: match wish.coloring {
+            Coloring::State => "What GPUs did",
+            Coloring::User => "Who held GPUs",
+            Coloring::Utilization => "How much GPUs were used",
+        }
+        .to_owned(),
+        subtitle: subtitle(&seen, machines, Some(bucket)),
+        period: period.clone(),
+        coverage,
+        drawing: Drawing::Grid(grid),
+        notes,
+    })
+}
+
+/// A chart of GPUs.
+pub async fn chart(
+    lake: &Lake,
+    question: &Question,
+    selection: &Selection,
+    chart: &Chart,
+    bucket: Option<Bucket>,
+    by: By,
+) -> Result<Picture> {
+    let period = &question.period;
+    let bucket = bucket.unwrap_or_else(|| Bucket::for_period(period, MOST_CHART_COLUMNS));
+    let (seen, coverage, mut notes) = seen(lake, question, selection).await?;
+    let edges = bucket.edges(period)?;
+    let average = "Numbers are averages over the observed part of each column.";
+    let (drawing, shown_bucket) = match chart.kind {
+        ChartKind::Usage => {
+            notes.insert(0, average.to_owned());
+            (Drawing::Series(chart::usage(&seen, &edges, by)), Some(bucket))
+        }
+        ChartKind::Availability => {
+            notes.insert(0, average.to_owned());
+            (Drawing::Series(chart::availability(&seen, &edges)), Some(bucket))
+        }
+        ChartKind::Week => {
+            notes.insert(
+                0,
+                "Percent of the GPU hours of which the state is known, in the site's zone."
+                    .to_owned(),
+            );
+            (Drawing::Grid(chart::week(&seen, period)?), None)
+        }
+        ChartKind::IdleTime => {
+            let (histogram, cut) = chart::idle_times(&seen, period);
+            notes.insert(
+                0,
+                format!(
+                    "{cut} of these times are longer than shown: the period or what was observed \
+                     begins or ends within them."
+                ),
+            );
+            (Drawing::Histogram(histogram), None)
+        }
+    };
+    Ok(Picture {
+        name: chart.name.to_owned(),
+        title: chart.question.to_owned(),
+        subtitle: subtitle(&seen, machines(&seen), shown_bucket),
+        period: period.clone(),
+        coverage,
+        drawing,
+        notes,
+    })
+}
+
+/// As many as an area's steps are still told apart.
+const MOST_CHART_COLUMNS: usize = 500;
+
+/// The GPUs that a picture would show, as a table.
+pub async fn selected(lake: &Lake, question: &Question, selection: &Selection) -> Result<Report> {
+    let (seen, coverage, notes) = seen(lake, question, selection).await?;
+    let mut gpus: Vec<&Gpu> = seen.gpus.iter().collect();
+    gpus.sort_by(|one, other| {
+        one.cluster
+            .cmp(&other.cluster)
+            .then_with(|| heatmap::natural(&one.machine, &other.machine))
+            .then_with(|| heatmap::by_id(&one.id, &other.id))
+    });
+    let column = |name: &str, heading: &str| Column {
+        name: name.to_owned(),
+        heading: heading.to_owned(),
+        unit: Unit::Label,
+    };
+    let text = |text: &str| Value::Text(text.to_owned());
+    let rows = gpus.iter().map(|gpu| {
+        let texts = [&gpu.cluster, &gpu.machine, &gpu.id, &gpu.device];
+        let mut row: Vec<Value> = texts.map(|part| text(part)).into();
+        row.push(text(&gpu.classes.join(", ")));
+        row
+    });
+    Ok(Report {
+        name: "heatmap".to_owned(),
+        title: "Which GPUs are shown?".to_owned(),
+        period: question.period.clone(),
+        coverage,
+        table: Table {
+            columns: vec![
+                column("cluster", "Cluster"),
+                column("machine", "Machine"),
+                column("gpu_id", "GPU"),
+                column("device", "Device"),
+                column("classes", "Classes"),
+            ],
+            rows: rows.collect(),
+        },
+        charts: Vec::new(),
+        notes,
+    })
+}
+
+fn machines(seen: &Seen) -> usize {
+    let mut machines: Vec<(&str, &str)> =
+        seen.gpus.iter().map(|gpu| (gpu.cluster.as_str(), gpu.machine.as_str())).collect();
+    machines.sort_unstable();
+    machines.dedup();
+    machines.len()
+}
+
+fn subtitle(seen: &Seen, machines: usize, bucket: Option<Bucket>) -> String {
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let gpus = seen.gpus.len();
+    let mut words = format!("{gpus} GPU{} on {machines} machine{}", plural(gpus), plural(machines));
+    if let Some(bucket) = bucket {
+        words += &format!(", a column is {}", bucket.words());
+    }
+    words
+}
+
+/// What the selected GPUs did, how much of it was observed, and what is left out of it. Nothing
+/// selected is an error that says what there is.
+async fn seen(
+    lake: &Lake,
+    question: &Question,
+    selection: &Selection,
+) -> Result<(Seen, Coverage, Vec<String>)> {
+    let (answer, coverage) = crate::ask(lake, question, Statement::Gpus).await?;
+    let mut seen = answer.gpus;
+    selection.apply(&mut seen, question)?;
+    if question.anonymize {
+        seen.users.rename(|user| pseudonym(user));
+    }
+    Ok((seen, coverage, answer.left_out))
+}
+
+pub(crate) const SQL: &str = "
+    SELECT cluster, machine, gpu_id, coalesce(device, device_name, 'unknown') AS device,
+           owner_class, primary_class, backfill_class, state, backfill_use, primary_user,
+           backfill_user, mean_use_ratio, from_time, to_time
+    FROM gpu_time
+";
+
+/// Reads what all GPUs did.
+pub(crate) async fn read(session: &Session) -> Result<Seen> {
+    let prioritized = ["Priority-ResearcherOwned", "Priority-CHTCOwned"]
+        .map(|class| session.judgement().class_name(class).to_owned());
+    let mut seen = Seen::default();
+    let mut reader = Reader::default();
+    let mut batches = session.stream(SQL).await?;
+    while let Some(batch) = batches.next().await {
+        reader.read(&mut seen, &batch?, &prioritized).context("cannot read the spans of GPUs")?;
+    }
+    for gpu in &mut seen.gpus {
+        gpu.classes.sort();
+    }
+    seen.sort();
+    Ok(seen)
+}
+
+/// Reads batches of spans, and remembers which GPUs it met.
+#[derive(Default)]
+struct Reader {
+    gpus: std::collections::HashMap<(String, String, String), u32>,
+}
+
+impl Reader {
+    fn read(&mut self, seen: &mut Seen, batch: &RecordBatch, prioritized: &[String]) -> Result<()> {
+        let text = |name: &str| -> Result<StringViewArray> {
+            let column = batch.column_by_name(name).with_context(|| format!("no column {name}"))?;
+            Ok(cast(column, &DataType::Utf8View)?.as_string_view().clone())
+        };
+        let (cluster, machine, gpu_id) = (text("cluster")?, text("machine")?, text("gpu_id")?);
+        let (device, state, backfill_use) =
+            (text("device")?, text("state")?, text("backfill_use")?);
+        let (primary_user, backfill_user) = (text("primary_user")?, text("backfill_user")?);
+        let classes = [text("primary_class")?, text("backfill_class")?, text("owner_class")?];
+        let [primary_class, backfill_class, _] = &classes;
+        let moment = |name: &str| -> Result<_> {
+            let column = batch.column_by_name(name).with_context(|| format!("no column {name}"))?;
+            Ok(column.as_primitive::<TimestampMicrosecondType>().clone())
+        };
+        let (from, to) = (moment("from_time")?, moment("to_time")?);
+        let measured = batch.column_by_name("mean_use_ratio").context("no measured use")?;
+        let measured = measured.as_primitive::<Float64Type>();
+        let known = |column: &StringViewArray, row: usize| -> Option<String> {
+            (!column.is_null(row)).then(|| column.value(row).to_owned())
+        };
+        let mut last: Option<u32> = None;
+        for row in 0..batch.num_rows() {
+            let names = (cluster.value(row), machine.value(row), gpu_id.value(row));
+            let is_last = last.filter(|last| {
+                let gpu = &seen.gpus[*last as usize];
+                (gpu.cluster.as_str(), gpu.machine.as_str(), gpu.id.as_str()) == names
+            });
+            let gpu = match is_last {
+                Some(gpu) => gpu,
+                None => {
+                    let key = (names.0.to_owned(), names.1.to_owned(), names.2.to_owned());
+                    *self.gpus.entry(key).or_insert_with_key(|(cluster, machine, id)| {
+                        seen.gpus.push(Gpu {
+                            cluster: cluster.clone(),
+                            machine: machine.clone(),
+                            id: id.clone(),
+                            device: device.value(row).to_owned(),
+                            classes: Vec::new(),
+                        });
+                        (seen.gpus.len() - 1) as u32
+                    })
+                }
+            };
+            last = Some(gpu);
+            let known_classes = &mut seen.gpus[gpu as usize].classes;
+            for class in classes.iter().filter(|class| !class.is_null(row)) {
+                if !known_classes.iter().any(|known| known == class.value(row)) {
+                    known_classes.push(class.value(row).to_owned());
+                }
+            }
+            let is_prioritized = prioritized.iter().any(|class| class == primary_class.value(row));
+            let backfill = (!backfill_use.is_null(row)).then(|| backfill_use.value(row));
+            let state = State::of(state.value(row), backfill, is_prioritized);
+            let (user, class) = match state {
+                State::BusyBackfill => (&backfill_user, backfill_class),
+                _ => (&primary_user, primary_class),
+            };
+            let user = known(user, row).filter(|_| state.is_busy());
+            let class = known(class, row).filter(|_| state.is_busy());
+            let doing = Doing {
+                state,
+                user: user.map(|user| seen.users.place(user.as_str())),
+                class: class.map(|class| seen.classes.place(class.as_str())),
+                is_available: backfill == Some("available"),
+                use_percent: (!measured.is_null(row))
+                    .then(|| (measured.value(row) * 100.0).clamp(0.0, 100.0) as u8),
+            };
+            let doing = seen.doings.place(&doing);
+            let (start, end) = (from.value(row), to.value(row));
+            seen.spans.push(seen::Span { gpu, start, end, doing });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,242 @@
+//! Which GPUs a picture shows.
+
+use anyhow::{Result, bail};
+
+use super::seen::{Gpu, Seen};
+use crate::judgement::Pattern;
+use crate::{Question, nearest};
+
+/// Which GPUs to show; whatever is not said is no limit. All that is said must hold.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Ids, or what they begin with, with or without `GPU-`; any of them.
+    pub gpus: Vec<String>,
+    /// Machines, with or without their domain; any of them.
+    pub hosts: Vec<String>,
+    /// A regular expression that is looked for in the machine's name.
+    pub host_pattern: Option<Pattern>,
+    /// A pattern of the model's name, or a part of it.
+    pub model: Option<String>,
+    /// A class of slots or of machines.
+    pub class: Option<String>,
+}
+
+impl Selection {
+    pub(super) fn apply(&self, seen: &mut Seen, question: &Question) -> Result<()> {
+        if seen.gpus.is_empty() {
+            let zone = &question.period.zone;
+            let moment = |time: jiff::Timestamp| {
+                time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M %Z").to_string()
+            };
+            bail!(
+                "nothing is known of any GPU from {} to {}",
+                moment(question.period.start),
+                moment(question.period.end)
+            );
+        }
+        for gpu in &self.gpus {
+            let ids = || seen.gpus.iter().map(|gpu| gpu.id.as_str());
+            check("GPU", gpu, ids(), |known| has_id(&known.id, gpu), &seen.gpus)?;
+        }
+        for host in &self.hosts {
+            let machines = || seen.gpus.iter().map(|gpu| gpu.machine.as_str());
+            check("machine", host, machines(), |gpu| is_host(&gpu.machine, host), &seen.gpus)?;
+        }
+        if let Some(class) = &self.class {
+            let classes =
+                || seen.gpus.iter().flat_map(|gpu| gpu.classes.iter().map(String::as_str));
+            check("class", class, classes(), |gpu| is_in_class(gpu, class), &seen.gpus)?;
+        }
+        if let Some(model) = &self.model {
+            let pattern = model_pattern(model)?;
+            let devices = || seen.gpus.iter().map(|gpu| gpu.device.as_str());
+            check("model", model, devices(), |gpu| pattern.matches(&gpu.device), &seen.gpus)?;
+        }
+        let model = self.model.as_deref().map(model_pattern).transpose()?;
+        let is_selected = |gpu: &Gpu| {
+            (self.gpus.is_empty() || self.gpus.iter().any(|id| has_id(&gpu.id, id)))
+                && (self.hosts.is_empty()
+                    || self.hosts.iter().any(|host| is_host(&gpu.machine, host)))
+                && self.host_pattern.as_ref().is_none_or(|pattern| pattern.matches(&gpu.machine))
+                && model.as_ref().is_none_or(|model| model.matches(&gpu.device))
+                && self.class.as_ref().is_none_or(|class| is_in_class(gpu, class))
+        };
+        if !seen.gpus.iter().any(is_selected) {
+            if let (Some(pattern), true) = (&self.host_pattern, self.is_only_pattern()) {
+                bail!(
+                    "no machine fits {}; there are {}",
+                    pattern.written(),
+                    some(seen.gpus.iter().map(|gpu| gpu.machine.as_str()))
+                );
+            }
+            bail!("no GPU is all that is asked for; --list shows those that are part of it");
+        }
+        seen.retain(is_selected);
+        Ok(())
+    }
+
+    fn is_only_pattern(&self) -> bool {
+        self.gpus.is_empty()
+            && self.hosts.is_empty()
+            && self.model.is_none()
+            && self.class.is_none()
+    }
+}
+
+/// Refuses a name that nothing has, and says which was probably meant, or what there is.
+fn check<'a>(
+    what: &str,
+    wanted: &str,
+    names: impl Iterator<Item = &'a str> + Clone,
+    fits: impl Fn(&Gpu) -> bool,
+    gpus: &[Gpu],
+) -> Result<()> {
+    if gpus.iter().any(fits) {
+        return Ok(());
+    }
+    match nearest(wanted, names.clone()) {
+        Some(near) => bail!("there is no {what} {wanted:?} in this period; did you mean {near:?}?"),
+        None => bail!("there is no {what} {wanted:?} in this period; there are {}", some(names)),
+    }
+}
+
+/// The first few of some names.
+fn some<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    const MOST: usize = 10;
+    let mut names: Vec<&str> = names.collect();
+    names.sort_by(|one, other| super::heatmap::natural(one, other));
+    names.dedup();
+    let more = names.len().saturating_sub(MOST);
+    names.truncate(MOST);
+    let list = names.join(", ");
+    if more > 0 { format!("{list} and {more} more") } else { list }
+}
+
+/// Whether an id is the one that is asked for, or begins with it. Numbers are whole: GPU 1 is not
+/// GPU 10.
+fn has_id(id: &str, wanted: &str) -> bool {
+    let bare = |text: &str| {
+        let text = text.trim().to_lowercase();
+        let rest =
+            text.strip_prefix("gpu").map(|rest| rest.trim_start_matches(['-', ':', '_', ' ']));
+        rest.filter(|rest| !rest.is_empty()).unwrap_or(&text).to_owned()
+    };
+    let (id, wanted) = (bare(id), bare(wanted));
+    let is_number = id.bytes().all(|byte| byte.is_ascii_digit());
+    id == wanted || (!is_number && !wanted.is_empty() && id.starts_with(&wanted))
+}
+
+fn is_host(machine: &str, wanted: &str) -> bool {
+    let host = machine.split('.').next().unwrap_or_default();
+    machine.eq_ignore_ascii_case(wanted) || host.eq_ignore_ascii_case(wanted)
+}
+
+fn is_in_class(gpu: &Gpu, wanted: &str) -> bool {
+    gpu.classes.iter().any(|class| class.eq_ignore_ascii_case(wanted))
+}
+
+/// A model is found by a pattern with `*`, by a regular expression between slashes, or by a part
+/// of its name.
+fn model_pattern(model: &str) -> Result<Pattern> {
+    let is_pattern = model.contains(['*', '?']) || model.starts_with('/');
+    let written = if is_pattern { model.to_owned() } else { format!("*{model}*") };
+    Pattern::new(&written).map_err(|wrong| anyhow::anyhow!("--model {model:?} {wrong}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use report::Period;
+
+    use super::super::seen::tests::seen;
+    use super::*;
+
+    fn check_selection(selection: &Selection, expected: &str) {
+        let mut seen = seen("a1 0 1 idle -\n a2 0 1 idle -\n a10 0 1 idle -\n b1 0 1 claimed ann");
+        seen.gpus[2].id = "GPU-0aFb12".into();
+        seen.gpus[3].machine = "b.example.org".into();
+        seen.gpus[3].classes = vec!["prioritized".into()];
+        let period = Period {
+            start: jiff::Timestamp::UNIX_EPOCH,
+            end: jiff::Timestamp::from_second(3600).unwrap(),
+            zone: jiff::tz::TimeZone::UTC,
+        };
+        let shown = match selection.apply(&mut seen, &Question::about(period)) {
+            Ok(()) => seen.gpus.iter().map(|gpu| gpu.id.as_str()).collect::<Vec<_>>().join(" "),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(shown, expected);
+    }
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn nothing_said_is_everything() {
+        check_selection(&Selection::default(), "a1 a2 GPU-0aFb12 b1");
+    }
+
+    #[test]
+    fn a_gpu_is_found_by_any_spelling_and_by_its_beginning() {
+        for wanted in ["GPU-0aFb12", "0afb", "gpu-0AF", "GPU_0afb12"] {
+            check_selection(
+                &Selection { gpus: texts(&[wanted]), ..Selection::default() },
+                "GPU-0aFb12",
+            );
+        }
+        let two = Selection { gpus: texts(&["a1", "0a"]), ..Selection::default() };
+        check_selection(&two, "a1 GPU-0aFb12");
+    }
+
+    #[test]
+    fn a_number_is_whole() {
+        assert!(has_id("gpu:1", "1") && has_id("gpu:1", "gpu:1") && has_id("1", "GPU-1"));
+        assert!(!has_id("gpu:10", "1") && !has_id("gpu:1", "10") && !has_id("GPU-0a", ""));
+    }
+
+    #[test]
+    fn a_machine_is_found_with_and_without_its_domain() {
+        for host in ["b", "B.example.org"] {
+            check_selection(&Selection { hosts: texts(&[host]), ..Selection::default() }, "b1");
+        }
+        let host_pattern = Some(Pattern::new("/^a|nothing/").unwrap());
+        check_selection(&Selection { host_pattern, ..Selection::default() }, "a1 a2 GPU-0aFb12");
+    }
+
+    #[test]
+    fn a_model_is_found_by_a_part_or_a_pattern() {
+        for model in ["h2", "H200", "*200", "/^h2.0$/"] {
+            check_selection(&Selection { model: Some(model.into()), ..Selection::default() }, "b1");
+        }
+    }
+
+    #[test]
+    fn all_that_is_said_must_hold() {
+        let both =
+            Selection { hosts: texts(&["a"]), gpus: texts(&["a2", "b1"]), ..Selection::default() };
+        check_selection(&both, "a2");
+        let none =
+            Selection { hosts: texts(&["a"]), model: Some("H200".into()), ..Selection::default() };
+        check_selection(
+            &none,
+            "no GPU is all that is asked for; --list shows those that are part of it",
+        );
+    }
+
+    #[test]
+    fn what_is_not_there_is_answered_with_what_is() {
+        check_selection(
+            &Selection { hosts: texts(&["c"]), ..Selection::default() },
+            "there is no machine \"c\" in this period; there are a, b.example.org",
+        );
+        check_selection(
+            &Selection { class: Some("Share".into()), ..Selection::default() },
+            "there is no class \"Share\" in this period; did you mean \"Shared\"?",
+        );
+        let host_pattern = Some(Pattern::new("/^z/").unwrap());
+        check_selection(
+            &Selection { host_pattern, ..Selection::default() },
+            "no machine fits /^z/; there are a, b.example.org",
+        );
+    }
+}

@@ -1,0 +1,159 @@
+//! Amounts over time: areas on each other, and lines, such as the capacity above them.
+
+use std::fmt::Write;
+
+use report::{Amounts, Kind, Picture, Series, Unit, Value};
+
+use super::frame::{self, Entry, Frame, Sign};
+use super::letters::width;
+use super::svg::{Anchor, Letters, Short, escaped};
+use super::{Style, scale};
+
+/// An amount holds for its whole bucket, so areas and lines go in steps. Where something is not
+/// known there is a hatched gap, and no area: a stack without one of its parts would be a wrong
+/// sum.
+pub(super) fn draw(picture: &Picture, series: &Series, style: &Style<'_>) -> String {
+    let buckets = series.edges.len().saturating_sub(1);
+    let stack: Vec<Option<f64>> = (0..buckets).map(|bucket| sum(&series.stacked, bucket)).collect();
+    let lines = series.lines.iter().flat_map(|line| line.values.iter().flatten());
+    let highest = stack.iter().flatten().chain(lines).copied().fold(0.0, f64::max);
+    let ticks = scale::ticks(highest, 5);
+    let end = ticks.last().copied().unwrap_or(1.0);
+
+    let labels: Vec<String> = ticks.iter().map(|tick| scale::shown(*tick)).collect();
+    let widest = labels.iter().map(|label| width(label, frame::AXIS, false)).fold(0.0, f64::max);
+    let entries = legend(picture, series, stack.iter().any(Option::is_none), style);
+    let mut frame =
+        frame::frame(picture, &entries, &axis_words(series), widest + 12.0, 320.0, style);
+    let plot = frame.plot;
+    let x = |bucket: usize| {
+        let (start, end) = (series.edges[0], series.edges[buckets]);
+        frame::time_x(&plot, start, end, series.edges[bucket])
+    };
+    let y = |amount: f64| plot.top + plot.height * (1.0 - amount / end);
+
+    for (tick, label) in ticks.iter().zip(&labels) {
+        let letters =
+            Letters { size: frame::AXIS, bold: false, color: style.theme.ink, anchor: Anchor::End };
+        let y = y(*tick);
+        frame.svg.line((plot.left, y), (plot.left + plot.width, y), style.theme.line, 0.5);
+        frame.svg.text(plot.left - 6.0, y + frame::AXIS * 0.36, letters, label);
+    }
+    draw_gaps(&mut frame, series, &stack, &x, style);
+    let mut below = vec![0.0; buckets];
+    for amounts in &series.stacked {
+        let mut shape = String::new();
+        for bucket in (0..buckets).filter(|bucket| stack[*bucket].is_some()) {
+            let amount = amounts.values.get(bucket).copied().flatten().unwrap_or(0.0);
+            let (bottom, top) = (y(below[bucket]), y(below[bucket] + amount));
+            below[bucket] += amount;
+            if bottom - top > 0.0 {
+                let (left, width) = (Short(x(bucket)), Short(x(bucket + 1) - x(bucket)));
+                let _ = write!(shape, "M{left} {}h{width}V{}h-{width}z", Short(top), Short(bottom));
+            }
+        }
+        let paint = frame.svg.paint(style.theme.fill(amounts.kind), true);
+        draw_shape(&mut frame, &shape, amounts, &format!("fill=\"{paint}\""), style);
+    }
+    for (index, amounts) in series.lines.iter().enumerate() {
+        let mut shape = String::new();
+        let mut before = None;
+        for bucket in 0..buckets {
+            let amount = amounts.values.get(bucket).copied().flatten();
+            if let Some(amount) = amount {
+                let (left, right, y) = (Short(x(bucket)), Short(x(bucket + 1)), Short(y(amount)));
+                let _ = match before {
+                    Some(_) => write!(shape, "V{y}H{right}"),
+                    None => write!(shape, "M{left} {y}H{right}"),
+                };
+            }
+            before = amount;
+        }
+        let color = style.theme.fill(amounts.kind).color;
+        let how = format!(
+            "stroke=\"{color}\" stroke-width=\"1.8\" stroke-dasharray=\"{}\" fill=\"none\"",
+            dashes(index)
+        );
+        draw_shape(&mut frame, &shape, amounts, &how, style);
+    }
+    frame::time_axis(&mut frame, picture, &series.edges, true, style);
+    frame.svg.finish(&picture.title)
+}
+
+fn draw_shape(frame: &mut Frame, shape: &str, amounts: &Amounts, how: &str, style: &Style<'_>) {
+    if shape.is_empty() {
+        return;
+    }
+    let title = match style.has_tooltips {
+        true => format!("<title>{}</title>", escaped(&amounts.name)),
+        false => String::new(),
+    };
+    frame.svg.raw(format_args!(
+        "<path shape-rendering=\"crispEdges\" d=\"{shape}\" {how}>{title}</path>\n"
+    ));
+}
+
+fn draw_gaps(
+    frame: &mut Frame,
+    series: &Series,
+    stack: &[Option<f64>],
+    x: &impl Fn(usize) -> f64,
+    style: &Style<'_>,
+) {
+    if series.stacked.is_empty() {
+        return; // a line that stops is gap enough
+    }
+    let paint = frame.svg.paint(style.theme.fill(Kind::Unmeasured), true);
+    for (bucket, _) in stack.iter().enumerate().filter(|(_, sum)| sum.is_none()) {
+        let (left, right) = (x(bucket), x(bucket + 1));
+        let plot = frame.plot;
+        frame.svg.rect(left, plot.top, right - left, plot.height, &paint);
+    }
+}
+
+/// The height of the stack: where it ends on the axis. Unknown if one of its parts is.
+fn sum(stacked: &[Amounts], bucket: usize) -> Option<f64> {
+    stacked.iter().map(|amounts| amounts.values.get(bucket).copied().flatten()).sum()
+}
+
+/// What tells lines apart where colours do not.
+fn dashes(index: usize) -> &'static str {
+    ["none", "6 3", "2 3", "8 3 2 3"][index % 4]
+}
+
+fn axis_words(series: &Series) -> String {
+    match series.unit.sign() {
+        "" => series.heading.clone(),
+        sign => format!("{} ({sign})", series.heading),
+    }
+}
+
+fn legend(picture: &Picture, series: &Series, has_gaps: bool, style: &Style<'_>) -> Vec<Entry> {
+    let value = |amounts: &Amounts| match amounts.mean {
+        Some(mean) => {
+            let shown = series.unit.show(&Value::Number(mean), &picture.period.zone);
+            let sign = if series.unit == Unit::Percent { " %" } else { "" };
+            format!("(mean {shown}{sign})")
+        }
+        None => String::new(),
+    };
+    let stacked = series.stacked.iter().rev().map(|amounts| Entry {
+        sign: Sign::Area(style.theme.fill(amounts.kind)),
+        name: amounts.name.clone(),
+        value: value(amounts),
+    });
+    let lines = series.lines.iter().enumerate().map(|(index, amounts)| Entry {
+        sign: Sign::Line { color: style.theme.fill(amounts.kind).color, dashes: dashes(index) },
+        name: amounts.name.clone(),
+        value: value(amounts),
+    });
+    let mut entries: Vec<Entry> = stacked.chain(lines).collect();
+    if has_gaps && !series.stacked.is_empty() {
+        entries.push(Entry {
+            sign: Sign::Area(style.theme.fill(Kind::Unmeasured)),
+            name: "not observed".to_owned(),
+            value: String::new(),
+        });
+    }
+    entries
+}

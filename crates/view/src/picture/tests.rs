@@ -1,0 +1,448 @@
+//! Small pictures in every format, and what pixels they have where.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use report::{
+    Amounts, Bin, Category, Cell, Cells, ClusterCoverage, Columns, Coverage, Drawing, Grid,
+    GridRow, Histogram, Kind, Period, Picture, Series, Unit,
+};
+use resvg::tiny_skia::Pixmap;
+
+use super::*;
+use crate::theme::{Color, Hatch};
+
+const KINDS: [(&str, Kind); 8] = [
+    ("busy prioritized", Kind::BusyPrioritized),
+    ("busy open capacity", Kind::BusyOpenCapacity),
+    ("busy backfill", Kind::BusyBackfill),
+    ("idle prioritized", Kind::IdlePrioritized),
+    ("idle open capacity", Kind::IdleOpenCapacity),
+    ("drained", Kind::Drained),
+    ("prevented", Kind::Prevented),
+    ("N/A", Kind::Unobserved),
+];
+
+/// Hours from six in the evening in Chicago, over the night in which clocks go back.
+fn hours(count: i64) -> Vec<Timestamp> {
+    let start: Timestamp = "2026-10-31T23:00:00Z".parse().unwrap();
+    (0..=count).map(|hour| start + jiff::SignedDuration::from_hours(hour)).collect()
+}
+
+fn categories(percent: Option<f64>) -> Vec<Category> {
+    let category = |(name, kind): (&str, Kind)| Category { name: name.into(), kind, percent };
+    KINDS.map(category).into()
+}
+
+fn gpu(machine: &str, id: &str) -> GridRow {
+    GridRow {
+        group: machine.into(),
+        label: id.into(),
+        cluster: Some("birch".into()),
+        machine: Some(machine.into()),
+        gpu_id: Some(id.into()),
+        device: Some("NVIDIA A100".into()),
+        class: Some("Shared".into()),
+        gpus: Some(1),
+    }
+}
+
+fn picture(drawing: Drawing, hours: i64) -> Picture {
+    let edges = self::hours(hours);
+    Picture {
+        name: "heatmap".into(),
+        title: "GPUs <over> time & \"more\"".into(),
+        subtitle: "3 GPUs on 2 machines, a column is 1 hour".into(),
+        period: Period {
+            start: edges[0],
+            end: edges[edges.len() - 1],
+            zone: TimeZone::get("America/Chicago").unwrap(),
+        },
+        coverage: Coverage {
+            clusters: vec![ClusterCoverage {
+                cluster: "birch".into(),
+                days_collected: 2,
+                days: 2,
+                fresh_time: Some(edges[edges.len() - 1]),
+            }],
+            skipped: Vec::new(),
+        },
+        drawing,
+        notes: vec!["A column shows the state that held longest in it.".into()],
+    }
+}
+
+/// A row of places in the list of categories for each GPU, a digit a column.
+fn longest(rows: &[(GridRow, &str)]) -> Picture {
+    let columns = rows.first().map_or(8, |(_, cells)| cells.len());
+    let cell = |digit: char| Cell { category: digit.to_digit(10).unwrap() as u16, share: 0.75 };
+    let grid = Grid {
+        columns: Columns::Times(hours(columns as i64)),
+        rows: rows.iter().map(|(row, _)| row.clone()).collect(),
+        categories: categories(Some(12.5)),
+        cells: Cells::Longest(rows.iter().flat_map(|(_, cells)| cells.chars().map(cell)).collect()),
+    };
+    picture(Drawing::Grid(grid), columns as i64)
+}
+
+fn three_gpus() -> Picture {
+    longest(&[
+        (gpu("node1", "GPU-0a"), "00011223"),
+        (gpu("node1", "GPU-0b"), "44556677"),
+        (gpu("node2", "GPU-1a"), "22222222"),
+    ])
+}
+
+fn written(format: &str, picture: &Picture, look: &PictureLook) -> String {
+    let format = picture_format_by_name(format).unwrap();
+    String::from_utf8(format.render(picture, look).unwrap()).unwrap()
+}
+
+fn drawn(picture: &Picture, look: &PictureLook) -> Pixmap {
+    let png = picture_format_by_name("png").unwrap().render(picture, look).unwrap();
+    Pixmap::decode_png(&png).unwrap()
+}
+
+fn pixel(pixels: &Pixmap, x: f64, y: f64) -> Color {
+    let pixel = pixels.pixel(x as u32, y as u32).unwrap();
+    Color(pixel.red(), pixel.green(), pixel.blue())
+}
+
+/// Small, so that tests are quick.
+fn small() -> PictureLook {
+    PictureLook { width_inches: 5.0, dots_per_inch: 96.0, ..PictureLook::default() }
+}
+
+/// The places of the cells that the drawing has, by category, as left, top, width and height in
+/// units; of each category the first.
+fn places(picture: &Picture, look: &PictureLook) -> Vec<[f64; 4]> {
+    let svg = written("svg", picture, look);
+    let shapes = svg.split("shape-rendering=\"crispEdges\" d=\"M").skip(1);
+    let numbers = |shape: &str| -> [f64; 4] {
+        let rect = shape.split(['z', '"']).next().unwrap();
+        let numbers: Vec<f64> =
+            rect.split(['h', 'v', ' ']).take(4).map(|number| number.parse().unwrap()).collect();
+        numbers.try_into().unwrap()
+    };
+    shapes.map(numbers).collect()
+}
+
+#[test]
+fn the_svg() {
+    insta::assert_snapshot!(written("svg", &three_gpus(), &small()));
+}
+
+#[test]
+fn the_page() {
+    insta::assert_snapshot!(written("html", &three_gpus(), &small()));
+}
+
+#[test]
+fn the_letters() {
+    insta::assert_snapshot!(written("text", &three_gpus(), &small()));
+}
+
+#[test]
+fn the_letters_on_a_narrow_terminal() {
+    let look = PictureLook { terminal_columns: Some(18), ..small() };
+    insta::assert_snapshot!(written("text", &three_gpus(), &look));
+}
+
+#[test]
+fn the_numbers_for_programs() {
+    insta::assert_snapshot!(written("json", &three_gpus(), &small()));
+    insta::assert_snapshot!(written("csv", &three_gpus(), &small()));
+}
+
+/// Eight hours in which a GPU is in each state once: every cell has its state's colour in the
+/// middle, at any resolution, and hatched ones have both of theirs.
+#[test]
+fn every_state_has_its_colour_in_every_theme() {
+    let picture = longest(&[(gpu("node1", "GPU-0a"), "01234567")]);
+    for theme in THEMES {
+        for dots_per_inch in [96.0, 150.0] {
+            let look = PictureLook { theme, dots_per_inch, ..small() };
+            let (pixels, scale) = (drawn(&picture, &look), dots_per_inch / 96.0);
+            let places = places(&picture, &look);
+            assert_eq!(places.len(), KINDS.len());
+            for ((name, kind), [left, top, width, height]) in KINDS.into_iter().zip(places) {
+                let fill = theme.fill(kind);
+                let mut seen = Vec::new();
+                for x in 2..(width * scale) as u32 - 2 {
+                    for y in 2..(height * scale) as u32 - 2 {
+                        let (x, y) = (left * scale + f64::from(x), top * scale + f64::from(y));
+                        seen.push(pixel(&pixels, x, y));
+                    }
+                }
+                match fill.hatch {
+                    None => assert!(seen.iter().all(|color| *color == fill.color), "{name}"),
+                    Some(Hatch::Rising(line) | Hatch::Falling(line)) => {
+                        // Lines are as thin as a pixel, and so mix with what lies beside them.
+                        let between = |part: fn(Color) -> u8| {
+                            let (one, two) = (part(fill.color), part(line));
+                            seen.iter()
+                                .all(|color| (one.min(two)..=one.max(two)).contains(&part(*color)))
+                        };
+                        assert!(between(|c| c.0) && between(|c| c.1) && between(|c| c.2), "{name}");
+                        let plain = seen.iter().filter(|color| **color == fill.color).count();
+                        assert!(plain < seen.len(), "{name} has no lines in {}", theme.name);
+                        let dark = seen.iter().filter(|c| c.0.abs_diff(fill.color.0) > 20);
+                        assert!(dark.count() * 10 > seen.len(), "{name} in {}", theme.name);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn cells_lie_side_by_side_in_the_order_of_time() {
+    let places = places(&longest(&[(gpu("node1", "GPU-0a"), "01234567")]), &small());
+    for pair in places.windows(2) {
+        let ([left, top, width, _], [next, next_top, ..]) = (pair[0], pair[1]);
+        assert!((left + width - next).abs() < 0.02 && top == next_top, "{pair:?}");
+    }
+    // 480 units, of which the margin is 16 on each side.
+    let [left, _, width, _] = places[7];
+    assert!((left + width - 464.0).abs() < 0.02);
+}
+
+#[test]
+fn a_row_of_several_gpus_shows_all_their_states() {
+    // A quarter busy at the bottom, three quarters idle above; then all idle.
+    let parts = [0.25, 0.0, 0.0, 0.75, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+    let grid = Grid {
+        columns: Columns::Times(hours(2)),
+        rows: vec![GridRow { label: "node1".into(), gpus: Some(4), ..GridRow::default() }],
+        categories: categories(None),
+        cells: Cells::Parts(parts.into()),
+    };
+    let picture = picture(Drawing::Grid(grid), 2);
+    let pixels = drawn(&picture, &small());
+    let svg = written("svg", &picture, &small());
+    // The one on top is drawn first, from the ground: `M left bottom`, `V top`.
+    let shape = svg.split("d=\"M").find(|shape| shape.contains("H464")).unwrap();
+    let mut numbers = shape.split([' ', 'H', 'V']);
+    let mut number = || numbers.next().unwrap().parse::<f64>().unwrap();
+    let (left, bottom, _, top) = (number(), number(), number(), number());
+    let at = |part: f64, x: f64| pixel(&pixels, left + x, bottom - (bottom - top) * part);
+    let color = |kind| small().theme.fill(kind).color;
+    assert_eq!(at(0.12, 9.0), color(Kind::BusyPrioritized));
+    assert_eq!(at(0.40, 9.0), color(Kind::IdlePrioritized));
+    assert_eq!(at(0.95, 9.0), color(Kind::IdlePrioritized));
+    assert_eq!(at(0.12, (464.0 - left) * 0.75), color(Kind::IdlePrioritized));
+}
+
+/// Runs a picture of so many rows through every format, and gives the SVG.
+fn check_rows(rows: usize) -> String {
+    let row = |index: usize| (gpu(&format!("node{}", index / 8), &format!("GPU-{index}")), "0123");
+    let picture = longest(&(0..rows).map(row).collect::<Vec<_>>());
+    let look = PictureLook { dots_per_inch: 40.0, terminal_columns: Some(80), ..small() };
+    for format in PICTURE_FORMATS {
+        assert!(!format.render(&picture, &look).unwrap().is_empty());
+    }
+    for colors in [TerminalColors::Indexed256, TerminalColors::True] {
+        let text = written("text", &picture, &PictureLook { terminal_colors: colors, ..look });
+        assert!(text.contains("\x1b["));
+    }
+    written("svg", &picture, &look)
+}
+
+#[test]
+fn no_row_is_a_message_and_one_row_is_a_picture() {
+    assert!(check_rows(0).contains("Nothing to show"));
+    assert!(check_rows(1).contains(">GPU-0</text>"));
+}
+
+#[test]
+fn thousands_of_rows_are_thin_and_labelled_by_machine() {
+    let svg = check_rows(3000);
+    assert!(!svg.contains(">GPU-0</text>"));
+    let labels = svg.matches(">node").count();
+    assert!((100..=375).contains(&labels), "{labels} of 375 machines");
+    // A shape a cell and no more: 12,000 cells, a path a category.
+    assert_eq!(svg.matches("<path shape-rendering").count(), 4);
+    assert!(svg.len() < 500_000, "{} bytes", svg.len());
+}
+
+#[test]
+fn names_of_any_script_are_drawn() {
+    let blank = drawn(&longest(&[(gpu("", ""), "00")]), &small());
+    for name in
+        ["ネコ-1", "حاسوب", "узел7", "Ωmega", "🦀", "a\u{0}\u{1b}[31m\u{ffff}</svg>", "e\u{301}"]
+    {
+        let picture = longest(&[(gpu(name, name), "00")]);
+        for format in PICTURE_FORMATS {
+            assert!(!format.render(&picture, &small()).unwrap().is_empty());
+        }
+        let pixels = drawn(&picture, &small());
+        let ink = |pixels: &Pixmap| {
+            let dark = |pixel: &&resvg::tiny_skia::PremultipliedColorU8| {
+                pixel.red().max(pixel.green()).max(pixel.blue()) < 128
+            };
+            pixels.pixels().iter().filter(dark).count()
+        };
+        assert!(ink(&pixels) > ink(&blank), "{name} left no ink");
+    }
+}
+
+#[test]
+fn a_page_loads_nothing_and_its_cells_speak() {
+    let page = written("html", &three_gpus(), &small());
+    let addresses = page.matches("http").count();
+    let namespaces = page.matches("xmlns=\"http://www.w3.org/2000/svg\"").count();
+    assert_eq!(addresses, namespaces + 1); // and http-equiv
+    assert!(page.contains(
+        "<title>GPU GPU-0a\nnode1 (birch)\nNVIDIA A100\nShared\n\
+         2026-10-31 18:00 to 21:00 CDT\nbusy prioritized</title>"
+    ));
+    assert!(page.contains("data-runs=\"0*3 1*2 2*2 3*1\""));
+}
+
+#[test]
+fn a_page_of_very_many_runs_has_a_title_a_row() {
+    let cells = "01".repeat(150);
+    let row = |index: usize| (gpu("node", &format!("GPU-{index}")), cells.as_str());
+    let picture = longest(&(0..100).map(row).collect::<Vec<_>>());
+    let page = written("html", &picture, &small());
+    // The picture's, the page's, and one a row.
+    assert_eq!(page.matches("<title>").count(), 102);
+    assert!(page.len() < 1_500_000, "{} bytes", page.len());
+}
+
+#[test]
+fn a_terminal_of_many_colours_has_two_cells_a_character() {
+    let look = PictureLook { terminal_colors: TerminalColors::True, ..small() };
+    let text = written("text", &longest(&[(gpu("n", "g"), "001")]), &look);
+    // #44ff44 on #44ff44, then #00cc99 on nothing.
+    assert!(text.contains(
+        "n g \x1b[38;2;68;255;68m\x1b[48;2;68;255;68m▌\x1b[0m\x1b[38;2;0;204;153m▌\x1b[0m\n"
+    ));
+}
+
+#[test]
+fn a_picture_is_as_large_as_asked_for_and_says_so() {
+    let look = PictureLook {
+        width_inches: 4.0,
+        height_inches: Some(3.0),
+        dots_per_inch: 100.0,
+        ..PictureLook::default()
+    };
+    let png = picture_format_by_name("png").unwrap().render(&three_gpus(), &look).unwrap();
+    let reader = ::png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+    let info = reader.info();
+    assert_eq!((info.width, info.height), (400, 300));
+    // 100 dots an inch are 100 / 0.0254 = 3937.0 a metre.
+    assert_eq!(info.pixel_dims.unwrap().xppu, 3937);
+}
+
+#[test]
+fn a_picture_that_is_too_large_is_refused() {
+    let look = PictureLook { width_inches: 500.0, ..PictureLook::default() };
+    let refused = picture_format_by_name("png").unwrap().render(&three_gpus(), &look).unwrap_err();
+    assert_eq!(refused.width_pixels, 150_000);
+    assert!(refused.to_string().contains("150000 by"));
+}
+
+fn series() -> Picture {
+    let amounts = |name: &str, kind, values: [Option<f64>; 4], mean| Amounts {
+        name: name.into(),
+        kind,
+        values: values.into(),
+        mean: Some(mean),
+    };
+    let (unknown, some) = (None, Some);
+    picture(
+        Drawing::Series(Series {
+            edges: hours(4),
+            heading: "GPUs".into(),
+            unit: Unit::Average,
+            stacked: vec![
+                amounts("ann", Kind::Ranked(0), [some(2.0), some(4.0), unknown, some(0.0)], 2.0),
+                amounts("others", Kind::Rest, [some(2.0), some(0.0), unknown, some(4.0)], 2.0),
+            ],
+            lines: vec![amounts(
+                "capacity",
+                Kind::Capacity,
+                [some(8.0), some(8.0), unknown, some(6.0)],
+                7.5,
+            )],
+        }),
+        4,
+    )
+}
+
+#[test]
+fn the_series() {
+    insta::assert_snapshot!(written("svg", &series(), &small()));
+    insta::assert_snapshot!(written("text", &series(), &small()));
+    insta::assert_snapshot!(written("csv", &series(), &small()));
+    insta::assert_snapshot!(written("json", &series(), &small()));
+}
+
+fn histogram() -> Picture {
+    let bin = |label: &str, count| Bin { label: label.into(), count };
+    picture(
+        Drawing::Histogram(Histogram {
+            heading: "Idle time".into(),
+            count_heading: "Periods".into(),
+            count_unit: Unit::Count,
+            bins: vec![bin("under 1 h", 12.0), bin("1 to 2 h", 3.0), bin("2 h and more", 0.0)],
+        }),
+        4,
+    )
+}
+
+#[test]
+fn the_histogram() {
+    insta::assert_snapshot!(written("svg", &histogram(), &small()));
+    insta::assert_snapshot!(written("text", &histogram(), &small()));
+    insta::assert_snapshot!(written("csv", &histogram(), &small()));
+}
+
+fn week() -> Picture {
+    let day = |label: &str| GridRow { label: label.into(), ..GridRow::default() };
+    picture(
+        Drawing::Grid(Grid {
+            columns: Columns::Labels(["00", "01", "02"].map(str::to_owned).into()),
+            rows: vec![day("Mon"), day("Tue")],
+            categories: Vec::new(),
+            cells: Cells::Numbers {
+                values: vec![Some(0.0), Some(4.0), Some(8.0), None, Some(2.0), Some(6.0)],
+                unit: Unit::Plain,
+            },
+        }),
+        4,
+    )
+}
+
+#[test]
+fn the_week() {
+    insta::assert_snapshot!(written("svg", &week(), &small()));
+    insta::assert_snapshot!(written("text", &week(), &small()));
+    insta::assert_snapshot!(written("json", &week(), &small()));
+}
+
+#[test]
+fn every_picture_can_be_drawn_in_every_format_and_theme() {
+    for theme in THEMES {
+        for picture in [three_gpus(), series(), histogram(), week()] {
+            for format in PICTURE_FORMATS {
+                let look = PictureLook { theme, ..small() };
+                assert!(!format.render(&picture, &look).unwrap().is_empty(), "{}", format.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_format_is_known_by_name_and_by_ending() {
+    for format in PICTURE_FORMATS {
+        assert!(picture_format_by_name(format.name()).is_some());
+        for ending in format.extensions() {
+            let path = format!("gpus.{}", ending.to_uppercase());
+            let found = picture_format_by_extension(Path::new(&path)).unwrap();
+            assert_eq!(found.name(), format.name());
+        }
+    }
+    assert!(picture_format_by_extension(Path::new("gpus")).is_none());
+}
