@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use query::{ANALYSES, TERMS, Values};
+use query::{ANALYSES, BACKFILL_TABLES, TERMS, Values};
 use record::TABLES;
 use view::FORMATS;
 
@@ -68,6 +68,9 @@ fn tables() {
     text += "\n# Terms\n\nWords that reports use, each a view over the tables, cut to the period asked about.\n\n| term | meaning |\n|---|---|\n";
     for term in TERMS {
         writeln!(text, "| `{}` | {} |", term.name, term.meaning).unwrap();
+    }
+    for (name, meaning) in BACKFILL_TABLES {
+        writeln!(text, "| `{name}` | {meaning} |").unwrap();
     }
     check("tables.md", &text);
 }

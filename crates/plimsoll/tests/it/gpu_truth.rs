@@ -2,7 +2,7 @@
 //! simulated one that knows its truth to the second, and by the formulas of another program.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -15,8 +15,10 @@ use report::{Period, Report, Value};
 use source::htcondor::{CondorStatus, condor_status};
 use source::simulated::{Scale, Simulated, Site};
 use source::slurm::{Backfill, gpu_samples, scontrol_show_job, scontrol_show_node};
-use source::{Machine, Parser, parse};
+use source::{Machine, Parser};
 use tempfile::TempDir;
+
+use crate::real_pool;
 
 /// A lake of one cluster's GPU samples.
 struct Pool {
@@ -69,53 +71,19 @@ fn number(value: &Value) -> f64 {
 
 // The real pool.
 
-fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/htcondor").join(name)
-}
-
-/// The rows of a CSV file by column; a cell in quotes may hold commas.
-fn table(name: &str) -> Vec<HashMap<String, String>> {
-    let text = std::fs::read_to_string(fixture(name)).unwrap();
-    let cells = |line: &str| -> Vec<String> {
-        let mut cells = vec![String::new()];
-        let mut quoted = false;
-        for letter in line.chars() {
-            match letter {
-                '"' => quoted = !quoted,
-                ',' if !quoted => cells.push(String::new()),
-                letter => cells.last_mut().unwrap().push(letter),
-            }
-        }
-        cells
-    };
-    let mut lines = text.lines().map(cells);
-    let columns = lines.next().unwrap();
-    lines.map(|cells| columns.iter().cloned().zip(cells).collect()).collect()
-}
-
 /// For each GPU, side and user the hours that the users' own logs tell of, and ours, differ by no
 /// more than the time between two looks for each start and each end.
 #[tokio::test]
 async fn a_real_pool_is_told_as_its_own_logs_tell() {
-    let mut times: BTreeMap<String, Timestamp> = BTreeMap::new();
-    for row in table("truth/gpu_state_at_snapshots.csv") {
-        let second: f64 = row["query_unix"].parse().unwrap();
-        let time = Timestamp::from_second(second as i64).unwrap();
-        times.insert(row["snapshot"].clone(), time);
-    }
-    let mut samples = Vec::new();
-    for (snapshot, time) in &times {
-        let text = std::fs::read(fixture(&format!("{snapshot}/status_wide.json"))).unwrap();
-        samples.extend(parse(CondorStatus::new("chtc", *time), &text).records);
-    }
+    let (times, samples) = real_pool::looks();
     assert_eq!((times.len(), samples.len()), (18, 536));
     let pool = Pool::new("chtc", &samples, SignedDuration::from_mins(10)).await;
-    let looks: Vec<i64> = times.values().map(|time| time.as_second()).collect();
+    let looks: Vec<i64> = times.iter().map(|time| time.as_second()).collect();
     let (start, end) = (looks[0], looks[17]);
 
     type Held = (String, String, String, String);
     let mut truth: BTreeMap<Held, (f64, f64)> = BTreeMap::new();
-    for attempt in table("truth/attempts.csv") {
+    for attempt in real_pool::table("truth/attempts.csv") {
         let side = if attempt["slot_kind"] == "backfill" { "backfill" } else { "primary" };
         let from: i64 = attempt["start_unix"].parse().unwrap();
         let to: i64 = attempt["end_unix"].parse().unwrap_or(end);

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 mod analyze;
+mod backfill_truth;
 mod bad_input;
 mod demo;
 mod docs;
@@ -13,6 +14,7 @@ mod import;
 mod import_gpureports;
 mod live;
 mod program;
+mod real_pool;
 mod reconcile;
 mod reprocess;
 mod serve;

@@ -1,7 +1,7 @@
 use super::*;
 
-/// Lifetimes with a Weibull hazard, seen until a random time at the most. `tests/survival.py`
-/// makes the same ones, and prints what lifelines says of them.
+/// Lifetimes with a Weibull hazard, seen until a random time at the most. What lifelines 0.30 says
+/// of the same ones is written below; `tests/backfill.py` compares with it on a whole site.
 fn observations(seed: u64, number: usize, scale: f64, shape: f64, limit: f64) -> Vec<Observation> {
     let mut state = seed;
     let mut random = || {

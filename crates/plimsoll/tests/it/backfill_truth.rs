@@ -1,0 +1,128 @@
+//! What is said of backfill is what happened in a pool whose users' own logs were kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use lake::Lake;
+use query::Question;
+use record::Job;
+use report::{Period, Value};
+use source::htcondor::CondorHistory;
+use source::parse;
+use tempfile::TempDir;
+
+use crate::real_pool::{fixture, looks, table};
+
+/// The pool's GPUs at each look, and what its access points' histories said at the last.
+struct Pool {
+    lake: Lake,
+    question: Question,
+    _folder: TempDir,
+}
+
+impl Pool {
+    async fn new(has_history: bool) -> Pool {
+        let (times, samples) = looks();
+        let (start, end) = (times[0], *times.last().unwrap());
+        let mut executions: Vec<Job> = Vec::new();
+        for access_point in ["ap2001", "ap2002"].iter().filter(|_| has_history) {
+            let name = format!("2026-11-15T034635Z/epochs_{access_point}.json");
+            let text = std::fs::read(fixture(&name)).unwrap();
+            executions.extend(parse(CondorHistory::new("chtc", end), &text).records);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let lake = Lake::create(&folder.path().join("data")).unwrap();
+        let mut writer = lake.writer("chtc").await.unwrap();
+        // The looks are up to three minutes apart.
+        writer.set_hold(SignedDuration::from_mins(4));
+        writer.upsert(&samples).await.unwrap();
+        writer.upsert(&executions).await.unwrap();
+        writer.finish().unwrap();
+        let period = Period { start, end, zone: TimeZone::UTC };
+        Pool { lake, question: Question::about(period), _folder: folder }
+    }
+
+    async fn rows(&self, sql: &str) -> Vec<Vec<String>> {
+        let report = query::sql(&self.lake, sql, usize::MAX, &self.question).await.unwrap();
+        let shown = |value: &Value| match value {
+            Value::Text(text) => text.clone(),
+            Value::Integer(number) => number.to_string(),
+            Value::Number(number) => number.to_string(),
+            Value::Unknown => "-".to_owned(),
+            other => panic!("{other:?}"),
+        };
+        report.table.rows.iter().map(|row| row.iter().map(shown).collect()).collect()
+    }
+}
+
+/// A job as the logs name it: `ap2001:4.0`.
+fn name_in_logs(job_id: &str) -> String {
+    let Some((access_point, job)) = job_id.split_once('#') else { return job_id.to_owned() };
+    format!("{}:{job}", access_point.split('.').next().unwrap())
+}
+
+/// Of each execution on backfill, whether it was evicted, and by whom where the logs tell. One that
+/// its user put on hold or removed was not.
+fn truth() -> BTreeMap<(String, String), (bool, String)> {
+    let attempts = table("truth/attempts.csv");
+    let ended = attempts
+        .iter()
+        .filter(|attempt| attempt["slot_kind"] == "backfill" && !attempt["end_unix"].is_empty());
+    ended
+        .map(|attempt| {
+            let job = format!("{}:{}", attempt["ap"], attempt["job"]);
+            let evicted = attempt["end_event"] == "evicted" && attempt["then"].is_empty();
+            ((job, attempt["attempt"].clone()), (evicted, attempt["evicted_by"].clone()))
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn every_eviction_of_a_real_pool_is_told_and_no_other() {
+    let pool = Pool::new(true).await;
+    let rows = pool
+        .rows(
+            "SELECT job_id, attempt, outcome, linked, cause, evictor_job_id, evictor_confidence
+             FROM backfill_attempt
+             WHERE end_time IS NOT NULL AND linked <> 'spans'",
+        )
+        .await;
+    let truth = truth();
+    let ours: BTreeMap<(String, String), &Vec<String>> =
+        rows.iter().map(|row| ((name_in_logs(&row[0]), row[1].clone()), row)).collect();
+    assert_eq!(
+        ours.keys().collect::<BTreeSet<_>>(),
+        truth.keys().collect::<BTreeSet<_>>(),
+        "the executions on backfill that ended"
+    );
+    let mut evictors = (0, 0);
+    for (execution, (evicted, by)) in &truth {
+        let row = ours[execution];
+        assert_eq!(row[2] == "evicted", *evicted, "{execution:?}: {row:?}");
+        if *evicted && !by.is_empty() {
+            assert!(row[4] == "owner" || row[4] == "unknown", "{execution:?}: {row:?}");
+            evictors.0 += 1;
+            evictors.1 += i32::from(name_in_logs(&row[5]) == *by);
+        }
+    }
+    // The logs name the evictor of 16.
+    assert_eq!(evictors, (16, 16), "{rows:#?}");
+}
+
+#[tokio::test]
+async fn without_a_history_evictions_are_told_from_what_was_seen() {
+    let pool = Pool::new(false).await;
+    let rows = pool
+        .rows(
+            "SELECT job_id, outcome, cause, linked FROM backfill_attempt WHERE outcome = 'evicted'",
+        )
+        .await;
+    let evicted: BTreeSet<String> =
+        truth().into_iter().filter(|(_, (evicted, _))| *evicted).map(|((job, _), _)| job).collect();
+    assert!(rows.iter().all(|row| row[3] == "spans"), "{rows:?}");
+    for row in &rows {
+        assert!(evicted.contains(&name_in_logs(&row[0])), "{row:?} was not evicted");
+    }
+    assert!(rows.len() >= 10, "{rows:?}");
+}
