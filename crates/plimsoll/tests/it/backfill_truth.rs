@@ -62,14 +62,16 @@ fn name_in_logs(job_id: &str) -> String {
     format!("{}:{job}", access_point.split('.').next().unwrap())
 }
 
-/// Of each execution on backfill, whether it was evicted, and by whom where the logs tell. One that
+/// Of each execution on backfill that ended before the last look, whether it was evicted, and by whom where the logs tell. One that
 /// its user put on hold or removed was not.
 fn truth() -> BTreeMap<(String, String), (bool, String)> {
     let attempts = table("truth/attempts.csv");
-    let ended = attempts
+    let (times, _) = looks();
+    let last = times.last().unwrap().as_second();
+    attempts
         .iter()
-        .filter(|attempt| attempt["slot_kind"] == "backfill" && !attempt["end_unix"].is_empty());
-    ended
+        .filter(|attempt| attempt["slot_kind"] == "backfill")
+        .filter(|attempt| attempt["end_unix"].parse().is_ok_and(|end: i64| end < last))
         .map(|attempt| {
             let job = format!("{}:{}", attempt["ap"], attempt["job"]);
             let evicted = attempt["end_event"] == "evicted" && attempt["then"].is_empty();
