@@ -119,14 +119,18 @@ impl Site {
                         state: "IDLE".to_owned(),
                         reason: None,
                         reason_user: None,
+                        reason_time: None,
                         partitions: None,
+                        reservation: None,
                         cpus: cpus.parse().ok(),
+                        effective_cpus: None,
                         alloc_cpus: None,
                         memory_mb: None,
                         alloc_memory_mb: None,
                         gpus: gpus.parse().ok(),
                         alloc_gpus: None,
                         gpu_types: None,
+                        alloc_gpu_types: None,
                     }])
                     .await?;
                 writer.finish()?;

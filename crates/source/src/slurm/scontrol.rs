@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use record::NodeSpan;
 
-use super::{NO_VALUE, cluster_option, count};
+use super::{NO_VALUE, cluster_option, count, moment};
 use crate::machine::Command;
 use crate::notation::tres;
 use crate::parsed::{Parsed, Parser};
@@ -84,7 +84,8 @@ impl ScontrolNode {
             .and_then(|rest| rest.split(' ').next())
             .filter(|node| !node.is_empty())
             .ok_or("a node's name was expected")?;
-        let (reason, reason_user) = reason.map_or((None, None), split_reason);
+        let Signed { reason, user: reason_user, time: reason_time } =
+            reason.map(signed).unwrap_or_default();
 
         let configured = resources(line, "CfgTRES")?;
         let allocated = resources(line, "AllocTRES")?;
@@ -113,14 +114,21 @@ impl ScontrolNode {
             state: state(value(line, "State").ok_or("the node has no state")?),
             reason,
             reason_user,
+            reason_time,
             partitions: known(line, "Partitions").map(str::to_owned),
+            reservation: known(line, "ReservationName").map(str::to_owned),
             cpus: optional(line, "CPUTot", number)?,
+            effective_cpus: optional(line, "CPUEfctv", number)?,
             alloc_cpus: optional(line, "CPUAlloc", number)?,
             memory_mb: optional(line, "RealMemory", number)?.map(|megabytes| megabytes as f64),
             alloc_memory_mb: optional(line, "AllocMem", number)?.map(|megabytes| megabytes as f64),
             gpus,
             alloc_gpus,
             gpu_types: configured.gpu_types.or_else(|| installed.and_then(|gres| gres.gpu_types)),
+            alloc_gpu_types: allocated
+                .gpu_types
+                .or_else(|| in_use.and_then(|gres| gres.gpu_types))
+                .filter(|_| alloc_gpus.is_some_and(|gpus| gpus > 0)),
         })
     }
 }
@@ -220,17 +228,25 @@ fn flag_of(mark: char) -> Option<&'static str> {
     })
 }
 
-/// `firmware upgrade [root@2026-11-15T02:20:47]` is a reason and who gave it.
-fn split_reason(text: &str) -> (Option<String>, Option<String>) {
-    let signed = text.rsplit_once(" [").and_then(|(reason, signature)| {
-        let (user, _) = signature.split_once(']')?.0.rsplit_once('@')?;
-        Some((reason, user))
+/// A reason, who gave it and when.
+#[derive(Default)]
+struct Signed {
+    reason: Option<String>,
+    user: Option<String>,
+    time: Option<Timestamp>,
+}
+
+/// Reads `firmware upgrade [root@2026-11-15T02:20:47]`.
+fn signed(text: &str) -> Signed {
+    let parts = text.rsplit_once(" [").and_then(|(reason, signature)| {
+        let (user, time) = signature.split_once(']')?.0.rsplit_once('@')?;
+        Some((reason, user, time))
     });
-    let (reason, user) = match signed {
-        Some((reason, user)) => (reason, Some(user)),
-        None => (text.trim_end(), None),
+    let (reason, user, time) = match parts {
+        Some((reason, user, time)) => (reason, Some(user.to_owned()), moment(time.as_bytes())),
+        None => (text.trim_end(), None, None),
     };
-    (Some(reason.to_owned()).filter(|reason| !reason.is_empty()), user.map(str::to_owned))
+    Signed { reason: Some(reason.to_owned()).filter(|reason| !reason.is_empty()), user, time }
 }
 
 #[cfg(test)]
