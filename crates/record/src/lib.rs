@@ -33,9 +33,12 @@ pub use gpu_span::{GpuSpan, Looks, spans_of};
 pub use job::{Job, Usage, is_final_state};
 pub use job_day::{JobDay, NodeDay, millionths, sum_up};
 pub use live::{
-    AccessPoint, GpuCount, JobCount, Live, RecentUse, Seen, SeenNode, SourceHealth, gpu_counts, job_counts,
+    AccessPoint, GpuCount, JobCount, Live, RecentUse, Seen, SeenNode, SourceHealth, gpu_counts,
+    job_counts,
 };
-pub use node_share::{GpuModel, IdleGpu, Share, away, cpu_shares, gpu_models, gpu_shares, memory_shares};
+pub use node_share::{
+    GpuModel, IdleGpu, Share, away, cpu_shares, gpu_models, gpu_shares, memory_shares,
+};
 pub use node_span::NodeSpan;
 pub use queue_span::QueueSpan;
 pub use reject::Reject;

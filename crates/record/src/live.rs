@@ -231,7 +231,8 @@ fn without_names(reason: &str) -> &str {
 pub fn gpu_counts<'a>(samples: impl IntoIterator<Item = &'a GpuSample>) -> Vec<GpuCount> {
     let mut counts: BTreeMap<_, GpuCount> = BTreeMap::new();
     for gpu in samples {
-        let said = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
+        let said =
+            |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
         let is_prioritized = said(&gpu.prioritized_projects);
         let is_interactive = gpu.interactive == Some(true);
         let is_prevented = said(&gpu.prevent_reason);
