@@ -34,7 +34,7 @@ pub use job::{Job, Usage, is_final_state};
 pub use job_day::{JobDay, NodeDay, millionths, sum_up};
 pub use live::{
     AccessPoint, GpuCount, JobCount, Live, RecentUse, Seen, SeenNode, SourceHealth, gpu_counts,
-    job_counts,
+    is_nonsense, job_counts,
 };
 pub use node_share::{
     GpuModel, IdleGpu, Share, away, cpu_shares, gpu_models, gpu_shares, memory_shares,

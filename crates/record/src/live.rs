@@ -64,6 +64,8 @@ pub struct JobCount {
     pub qos: Option<String>,
     /// Why they wait, without the names of nodes; none for others.
     pub reason: Option<String>,
+    /// The queue of an HTCondor pool that they are in.
+    pub access_point: Option<String>,
     /// Each task of an array is one.
     pub jobs: i64,
     /// Held, or asked for while they wait; unknown where not said.
@@ -94,7 +96,7 @@ pub struct GpuCount {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AccessPoint {
     pub name: String,
-    /// When it was last heard of.
+    /// Until when its history is known.
     pub heard_time: Option<Timestamp>,
 }
 
@@ -132,6 +134,18 @@ pub struct SourceHealth {
 }
 
 impl Live {
+    /// Puts what an access point's queue has in the place of what it had; of those that the pool
+    /// no longer has, nothing stays.
+    pub fn put_queue(&mut self, access_point: &str, time: Timestamp, mut rows: Vec<JobCount>) {
+        for row in &mut rows {
+            row.access_point = Some(access_point.to_owned());
+        }
+        let seen = self.jobs.get_or_insert_with(|| Seen { time, rows: Vec::new() });
+        seen.time = seen.time.max(time);
+        seen.rows.retain(|row| row.access_point.as_deref() != Some(access_point));
+        seen.rows.append(&mut rows);
+    }
+
     /// The account of a source, begun if there is none.
     pub fn source(&mut self, name: &str) -> &mut SourceHealth {
         let place = match self.sources.binary_search_by(|known| known.source.as_str().cmp(name)) {
@@ -153,17 +167,26 @@ impl SourceHealth {
         self.seconds += run.duration_seconds;
         self.last_time = self.last_time.max(Some(run.start_time));
         self.duration_seconds = Some(run.duration_seconds);
+        self.rejects_in_all += run.rejects;
         self.error.clone_from(&run.error);
-        if run.error.is_some() {
+        if is_nonsense(run) {
+            self.error = Some("nothing that it printed could be read".to_owned());
+        }
+        if self.error.is_some() {
             self.failures += 1;
         } else {
             self.success_time = self.success_time.max(Some(run.start_time));
-            self.rejects_in_all += run.rejects;
             self.bytes = Some(run.bytes);
             self.records = Some(run.records);
             self.rejects = Some(run.rejects);
         }
     }
+}
+
+/// Whether a command printed something, and nothing of it could be read: it answered another
+/// question, or is another program. It says nothing of the cluster.
+pub fn is_nonsense(run: &crate::Collection) -> bool {
+    run.records == 0 && run.rejects > 0
 }
 
 /// Counts jobs of a queue by what they have in common.
@@ -354,8 +377,12 @@ mod tests {
         let squeue = &live.sources[1];
         assert_eq!((squeue.commands, squeue.failures, squeue.seconds), (2, 1, 1.0));
         assert_eq!((squeue.success_time, squeue.last_time), (Some(time(10)), Some(time(20))));
-        assert_eq!((squeue.records, squeue.rejects_in_all), (Some(7), 1));
+        assert_eq!((squeue.records, squeue.rejects_in_all), (Some(7), 2));
         assert_eq!(squeue.error.as_deref(), Some("timed out"));
+        live.source("squeue").note(&crate::Collection { records: 0, ..run(30, None) });
+        let squeue = &live.sources[1];
+        assert_eq!((squeue.failures, squeue.success_time), (2, Some(time(10))));
+        assert_eq!(squeue.error.as_deref(), Some("nothing that it printed could be read"));
     }
 
     #[test]

@@ -4,8 +4,10 @@
 //! names; `vpenso`, `rivosinc` and `origin` have those that other exporters made known, each as a
 //! page of its own, for the same names have other labels there.
 
+mod last_seen;
 mod origin;
 mod own;
+mod recent_use;
 mod rivosinc;
 mod sums;
 mod vpenso;
@@ -14,7 +16,9 @@ use jiff::Timestamp;
 use record::{IdleGpu, JobCount, Live, NodeSpan};
 use report::Family;
 
+pub use last_seen::{LastSeen, compatible_page};
 pub use own::own;
+pub use recent_use::recent_use;
 
 /// How metrics are made.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -19,7 +19,13 @@ const OTHERS: &str = "(others)";
 /// What was last seen of the clusters. Only ages depend on the time.
 pub fn own(lives: &[Live], options: &MetricOptions, now: Timestamp) -> Vec<Family> {
     let mut families = health(lives, now);
-    families.extend(nodes(lives, options));
+    families.extend(state(lives, options));
+    families
+}
+
+/// What was seen. It is the same until somebody looks again.
+pub(super) fn state(lives: &[Live], options: &MetricOptions) -> Vec<Family> {
+    let mut families = nodes(lives, options);
     families.extend(jobs(lives, options));
     families.extend(gpu_slots(lives));
     families.extend(access_points(lives));
@@ -27,7 +33,8 @@ pub fn own(lives: &[Live], options: &MetricOptions, now: Timestamp) -> Vec<Famil
     families
 }
 
-fn health(lives: &[Live], now: Timestamp) -> Vec<Family> {
+/// How the sources fare: how old is what is shown, and what did it cost?
+pub(super) fn health(lives: &[Live], now: Timestamp) -> Vec<Family> {
     let of_cluster: &[&str] = &["cluster"];
     let of_source: &[&str] = &["cluster", "source"];
     let mut up = Family::gauge(
@@ -551,7 +558,7 @@ fn access_points(lives: &[Live]) -> Vec<Family> {
         "plimsoll_access_point_heard_timestamp_seconds",
         "seconds",
         &["cluster", "access_point"],
-        "When the pool last heard of an access point.",
+        "Until when the history of an access point is known.",
     );
     for live in lives {
         for point in live.access_points.iter().flat_map(|seen| &seen.rows) {

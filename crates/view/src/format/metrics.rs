@@ -32,14 +32,21 @@ impl MetricsText {
     }
 
     pub fn render(self, families: &[Family]) -> String {
+        self.part(families) + self.end()
+    }
+
+    /// Some of the families, to be joined with others and [`end`](MetricsText::end).
+    pub fn part(self, families: &[Family]) -> String {
         let mut text = String::new();
         for family in families {
             self.family(&mut text, family);
         }
-        if self.is_open_metrics {
-            text.push_str("# EOF\n");
-        }
         text
+    }
+
+    /// What stands behind all families.
+    pub fn end(self) -> &'static str {
+        if self.is_open_metrics { "# EOF\n" } else { "" }
     }
 
     fn family(self, text: &mut String, family: &Family) {
