@@ -25,7 +25,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use object_store::local::LocalFileSystem;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
-use record::{JobDay, NodeDay, Record, TABLES, Table};
+use record::{JobDay, Live, NodeDay, Record, TABLES, Table};
 
 use tracker::Summed;
 
@@ -192,6 +192,36 @@ impl Lake {
     /// it can be had from the files.
     pub async fn tracker(&self, cluster: &str) -> Result<Tracker> {
         Tracker::load(self, cluster).await
+    }
+
+    /// The files of what was last seen of clusters, by name.
+    pub async fn live_files(&self) -> Result<Vec<ObjectMeta>> {
+        let folder = path::live_folder();
+        let listed = self.store.list_with_delimiter(Some(&folder)).await;
+        let listed = listed.with_context(|| format!("cannot list {folder}"))?;
+        let mut files = listed.objects;
+        files.retain(|file| file.location.extension() == Some("json"));
+        files.sort_by(|one, other| one.location.cmp(&other.location));
+        Ok(files)
+    }
+
+    /// What was last seen of a cluster, in one of [`live_files`](Lake::live_files).
+    pub async fn live(&self, file: &ObjectMeta) -> Result<Live> {
+        let path = &file.location;
+        let bytes = self.bytes(path).await?.with_context(|| format!("{path} is gone"))?;
+        serde_json::from_slice(&bytes).with_context(|| format!("cannot read {}", self.shown(path)))
+    }
+
+    /// What was last seen of each cluster, by name. What cannot be read is left out, and told.
+    pub async fn lives(&self) -> Result<Vec<Live>> {
+        let mut lives = Vec::new();
+        for file in self.live_files().await? {
+            match self.live(&file).await {
+                Ok(live) => lives.push(live),
+                Err(error) => tracing::warn!("left out: {error:#}"),
+            }
+        }
+        Ok(lives)
     }
 
     /// The records of one file.

@@ -81,6 +81,16 @@ pub(crate) fn open_jobs(cluster: &str) -> Path {
     Path::from_iter(["tracker".to_owned(), format!("{cluster}.open.json")])
 }
 
+/// The folder of what was last seen of clusters.
+pub(crate) fn live_folder() -> Path {
+    Path::from("live")
+}
+
+/// Where it is kept what was last seen of a cluster.
+pub(crate) fn live(cluster: &str) -> Path {
+    Path::from_iter(["live".to_owned(), format!("{cluster}.json")])
+}
+
 /// Reads back what [`file`] wrote; other files of a folder are nobody's.
 pub(crate) fn parse(path: &Path) -> Option<FilePath> {
     let parts: Vec<_> = path.parts().collect();

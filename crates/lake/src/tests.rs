@@ -398,14 +398,18 @@ fn look(at: &str, state: Option<&str>) -> Snapshot<NodeSpan> {
         state: state.into(),
         reason: None,
         reason_user: None,
+        reason_time: None,
         partitions: None,
+        reservation: None,
         cpus: None,
+        effective_cpus: None,
         alloc_cpus: None,
         memory_mb: None,
         alloc_memory_mb: None,
         gpus: None,
         alloc_gpus: None,
         gpu_types: None,
+        alloc_gpu_types: None,
     });
     Snapshot::of_all(time, rows.into_iter().collect())
 }

@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use object_store::path::Path;
-use record::{Collection, GpuSample, GpuSpan, Job, JobDay, NodeDay, Record, Span};
+use record::{Collection, GpuSample, GpuSpan, Job, JobDay, Live, NodeDay, Record, Span};
 
 use crate::lock::Lock;
 use crate::merge::{Merged, merge, sort};
@@ -266,6 +266,23 @@ impl Writer {
         let mut frames = self.lake.bytes(&path).await?.map(Vec::from).unwrap_or_default();
         frames.extend_from_slice(frame);
         self.publish(&path, &frames)
+    }
+
+    /// What was last seen of the cluster; nothing if nobody looked, or if it cannot be read.
+    pub async fn live(&self) -> Result<Live> {
+        let Some(bytes) = self.lake.bytes(&path::live(&self.cluster)).await? else {
+            return Ok(Live::default());
+        };
+        Ok(serde_json::from_slice(&bytes).unwrap_or_else(|error| {
+            tracing::warn!("beginning what was last seen of {} anew: {error}", self.cluster);
+            Live::default()
+        }))
+    }
+
+    /// Keeps what was last seen of the cluster.
+    pub fn put_live(&self, live: &Live) -> Result<()> {
+        let bytes = serde_json::to_vec(live).context("cannot write what was last seen")?;
+        self.publish(&path::live(&self.cluster), &bytes)
     }
 
     /// Writes the tracker. A writer that does not get this far loses nothing: the next one

@@ -81,7 +81,9 @@ pub(crate) enum Command {
     Reconcile(Reconcile),
     /// Take over the history that another tool kept
     Import(Import),
-    /// Show the reports as web pages
+    /// Write what other programs read
+    Export(Export),
+    /// Show the reports as web pages, and metrics for Prometheus
     Serve(Serve),
     /// Fill a folder with a simulated site of two clusters, and show the first reports
     Demo(Demo),
@@ -494,6 +496,37 @@ pub(crate) struct ImportGpureports {
 }
 
 #[derive(Args)]
+pub(crate) struct Export {
+    #[command(subcommand)]
+    pub(crate) what: Exported,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Exported {
+    /// What was last seen of the clusters, as Prometheus text
+    Metrics(ExportMetrics),
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll export metrics\n  \
+    plimsoll export metrics -o /var/lib/node_exporter/plimsoll.prom\n  \
+    plimsoll export metrics --names vpenso --cluster alder\n\n\
+    No scheduler is asked: it is what the last collection saw, with its age. docs/metrics.md has\n\
+    every name.")]
+pub(crate) struct ExportMetrics {
+    /// Those of another exporter: vpenso, rivosinc or origin; they are about one cluster
+    #[arg(long, value_name = "WHOSE")]
+    pub(crate) names: Option<String>,
+    /// Which cluster, with --names
+    #[arg(long, value_name = "NAME", requires = "names")]
+    pub(crate) cluster: Option<String>,
+    /// Write to a file instead of the terminal
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Args)]
 #[command(after_help = "Example:\n  plimsoll serve --listen 127.0.0.1:8099\n\n\
     There are no accounts yet: whoever reaches the address sees every report. Keep it on this\n\
     machine, or behind a server that asks who is there.")]
@@ -501,6 +534,9 @@ pub(crate) struct Serve {
     /// Address and port
     #[arg(long, default_value = "127.0.0.1:8099", value_name = "ADDRESS")]
     pub(crate) listen: SocketAddr,
+    /// Collect too, at whole multiples of this time (s, m or h), as `collect --every` does
+    #[arg(long, value_name = "TIME", value_parser = cadence)]
+    pub(crate) collect: Option<Duration>,
 }
 
 #[derive(Args)]

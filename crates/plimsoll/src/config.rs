@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use query::Judgement;
+use query::metric::MetricOptions;
 use source::slurm::Backfill;
 
 /// What the site told Plimsoll about itself.
@@ -30,6 +31,8 @@ pub(crate) struct Config {
     pub(crate) groups: BTreeMap<String, Vec<String>>,
     /// What the site says of its GPUs.
     pub(crate) judgement: Arc<Judgement>,
+    /// How metrics are made.
+    pub(crate) metrics: MetricOptions,
 }
 
 /// A cluster to collect from.
@@ -162,6 +165,7 @@ impl Config {
             clusters: Vec::new(),
             groups: BTreeMap::new(),
             judgement: Arc::default(),
+            metrics: MetricOptions::default(),
         })
     }
 }

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use cli::{Cli, Command, Current, Import, Tool};
+use cli::{Cli, Command, Current, Export, Exported, Import, Tool};
 
 /// How a command ended that did what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +79,9 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Sql(arguments) => runtime.block_on(command::sql::run(&site.load()?, &arguments)),
         Command::Status(arguments) => {
             runtime.block_on(command::status::run(&site.load()?, &arguments))
+        }
+        Command::Export(Export { what: Exported::Metrics(arguments) }) => {
+            runtime.block_on(command::export::metrics(&site.load()?, &arguments))
         }
         Command::Serve(arguments) => {
             runtime.block_on(command::serve::run(&site.load()?, &arguments))

@@ -13,6 +13,7 @@ mod judgement;
 mod lake_table;
 mod left_out;
 mod listing;
+pub mod metric;
 mod nearest;
 mod option;
 mod picture;

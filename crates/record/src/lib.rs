@@ -12,7 +12,9 @@ mod gpu_sample;
 mod gpu_span;
 mod job;
 mod job_day;
+mod live;
 pub mod node_list;
+mod node_share;
 mod node_span;
 mod queue_span;
 mod reject;
@@ -30,6 +32,13 @@ pub use gpu_sample::GpuSample;
 pub use gpu_span::{GpuSpan, Looks, spans_of};
 pub use job::{Job, Usage, is_final_state};
 pub use job_day::{JobDay, NodeDay, millionths, sum_up};
+pub use live::{
+    AccessPoint, GpuCount, JobCount, Live, RecentUse, Seen, SeenNode, SourceHealth, gpu_counts,
+    is_nonsense, job_counts,
+};
+pub use node_share::{
+    GpuModel, IdleGpu, Share, away, cpu_shares, gpu_models, gpu_shares, memory_shares,
+};
 pub use node_span::NodeSpan;
 pub use queue_span::QueueSpan;
 pub use reject::Reject;

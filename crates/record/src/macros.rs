@@ -9,7 +9,7 @@ macro_rules! record {
         }
     ) => {
         #[doc = $meaning]
-        #[derive(Clone, Debug, PartialEq)]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
         pub struct $name {
             /// The cluster that it was observed on.
             pub cluster: String,

@@ -13,18 +13,22 @@ record! {
         state: String, "", "The scheduler's words for it, joined by `+`.";
         reason: Option<String>, "", "Why it is not in service.";
         reason_user: Option<String>, "", "Who gave the reason.";
+        reason_time: Option<Timestamp>, "UTC", "When the reason was given.";
         partitions: Option<String>, "", "The partitions that it is in.";
+        reservation: Option<String>, "", "The reservation that it is in, where the scheduler says so.";
         cpus: Option<i64>, "", "CPUs that it has.";
+        effective_cpus: Option<i64>, "", "CPUs of it that jobs may hold; the rest is kept for the system.";
         alloc_cpus: Option<i64>, "", "CPUs that jobs hold.";
         memory_mb: Option<f64>, "MiB", "Memory that it has.";
         alloc_memory_mb: Option<f64>, "MiB", "Memory that jobs hold.";
         gpus: Option<i64>, "", "GPUs that it has.";
         alloc_gpus: Option<i64>, "", "GPUs that jobs hold.";
         gpu_types: Option<String>, "", "GPUs that it has by model, such as `a100=4`.";
+        alloc_gpu_types: Option<String>, "", "GPUs that jobs hold by model.";
     }
 }
 
 span!(NodeSpan, entity node, state [
-    state, reason, reason_user, partitions, cpus, alloc_cpus, memory_mb, alloc_memory_mb, gpus,
-    alloc_gpus, gpu_types
+    state, reason, reason_user, reason_time, partitions, reservation, cpus, effective_cpus, alloc_cpus,
+    memory_mb, alloc_memory_mb, gpus, alloc_gpus, gpu_types, alloc_gpu_types
 ]);

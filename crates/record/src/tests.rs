@@ -34,14 +34,18 @@ fn a_column_that_an_old_file_lacks_is_unknown_and_one_from_the_future_is_passed_
         state: "MIXED".into(),
         reason: None,
         reason_user: None,
+        reason_time: None,
         partitions: None,
+        reservation: None,
         cpus: Some(16),
+        effective_cpus: None,
         alloc_cpus: Some(4),
         memory_mb: None,
         alloc_memory_mb: None,
         gpus: Some(4),
         alloc_gpus: Some(1),
         gpu_types: Some("a100=4".into()),
+        alloc_gpu_types: None,
     }]);
     let kept: Vec<usize> = (0..full.num_columns())
         .filter(|index| {

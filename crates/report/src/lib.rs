@@ -6,6 +6,7 @@
 mod bar_chart;
 mod coverage;
 mod grid;
+mod metric;
 mod period;
 mod picture;
 mod series;
@@ -15,6 +16,7 @@ mod unit;
 pub use bar_chart::{Bar, BarChart};
 pub use coverage::{ClusterCoverage, Coverage, SkippedFile};
 pub use grid::{Cell, Cells, Columns, Grid, GridRow, Run};
+pub use metric::{Family, MetricKind, Sample};
 pub use period::Period;
 pub use picture::{Category, Drawing, HIGHEST_LEVEL, Kind, Picture};
 pub use series::{Amounts, Bin, Histogram, Series};

@@ -3,7 +3,9 @@
 //! Every page is plain HTML that needs no script. `/report/NAME` is a page, and with an ending
 //! (`/report/NAME.json`) any of the formats; `?days=N` and `?cluster=NAME` are the question, and
 //! what else the report can be told, such as `?by=device`, comes by the name of its option.
+//! `/metrics` is for Prometheus.
 
+mod metrics;
 mod page;
 
 use std::collections::BTreeMap;
@@ -17,6 +19,7 @@ use axum::routing::get;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use lake::Lake;
+use query::metric::MetricOptions;
 use query::{Judgement, Question};
 use report::Period;
 use serde::Deserialize;
@@ -31,6 +34,8 @@ pub struct Site {
     pub groups: BTreeMap<String, Vec<String>>,
     /// What the site says of its GPUs.
     pub judgement: Arc<Judgement>,
+    /// How metrics are made.
+    pub metrics: MetricOptions,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
@@ -45,11 +50,13 @@ pub async fn run(
 }
 
 fn router(site: Site) -> Router {
+    let site = Arc::new(site);
     Router::new()
         .route("/", get(index))
         .route("/report/{name}", get(report))
         .route("/status", get(status))
-        .with_state(Arc::new(site))
+        .merge(metrics::router(site.clone()))
+        .with_state(site)
 }
 
 /// What a request asks about.

@@ -13,6 +13,7 @@ mod visible;
 
 use std::path::Path;
 
+pub use format::metrics::{MetricsText, OPEN_METRICS, PROMETHEUS};
 pub use format::{FORMATS, Format, Look, fragment, style};
 pub use picture::{
     PICTURE_FORMATS, PictureFormat, PictureLook, TerminalColors, TooLarge,

@@ -12,7 +12,10 @@ use indicatif::ProgressBar;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::{Heard, OpenJob, Snapshot};
-use record::{Collection, GpuSample, Job, Reject};
+use record::{
+    Collection, GpuSample, Job, JobCount, QueueSpan, Reject, Seen, gpu_counts, is_nonsense,
+    job_counts,
+};
 use source::Machine;
 use source::htcondor::{
     CondorHistory, CondorQ, CondorStatus, Queued, Schedds, condor_history_of, condor_q,
@@ -69,6 +72,10 @@ impl Collector {
 
         let Some(first) = machines.first() else { return Ok(()) };
         self.find_access_points(first).await?;
+        if let (Some(names), Some(seen)) = (&self.access_points, &mut self.live.jobs) {
+            let is_there = |point: &String| names.contains(point);
+            seen.rows.retain(|row| row.access_point.as_ref().is_none_or(is_there));
+        }
         let names = self.access_points.clone().unwrap_or_default();
         let questions = machines.iter().flat_map(|machine| {
             names.iter().map(|name| Question {
@@ -103,6 +110,10 @@ impl Collector {
                     .map(|sample| sample.gpu_id.clone())
                     .collect();
                 self.writer.set_nameless_gpus(wanted);
+                if !is_nonsense(&read.collection) {
+                    let rows = gpu_counts(&read.records);
+                    self.live.gpus = Some(Seen { time: look.asked.time, rows });
+                }
             }
             samples.extend(read.records);
             runs.push((read.collection, read.rejects));
@@ -148,6 +159,10 @@ impl Collector {
                         Queued::Waiting(span) => spans.push(span),
                         Queued::Running(execution) => executions.push(execution),
                     }
+                }
+                if !is_nonsense(&read.collection) {
+                    let counts = counts(&spans, &executions, time);
+                    self.live.put_queue(name, time, counts);
                 }
                 let only = look.access_point().map(first_of_its_jobs);
                 snapshots.push(Snapshot { time, rows: spans, only });
@@ -278,6 +293,37 @@ impl Collector {
 /// What the ids of an access point's jobs begin with: `ap1.example.org#12.0`.
 fn first_of_its_jobs(access_point: &str) -> String {
     format!("{access_point}#")
+}
+
+/// What a queue has in it, counted: what waits, and the executions under way.
+fn counts(spans: &[QueueSpan], executions: &[Job], time: Timestamp) -> Vec<JobCount> {
+    let held: Vec<QueueSpan> = executions
+        .iter()
+        .map(|job| QueueSpan {
+            cluster: job.cluster.clone(),
+            job_id: job.job_id.clone(),
+            start_time: time,
+            end_time: time,
+            last_seen_time: time,
+            samples: 1,
+            user: job.user.clone(),
+            account: job.account.clone(),
+            partition: job.partition.clone(),
+            qos: job.qos.clone(),
+            state: job.state.clone(),
+            reason: None,
+            submit_time: Some(job.submit_time),
+            eligible_time: None,
+            tasks: Some(1),
+            req_nodes: Some(1),
+            req_cpus: job.alloc_cpus.or(job.req_cpus),
+            req_mem_mb: job.alloc_mem_mb.or(job.req_mem_mb),
+            req_gpus: job.alloc_gpus.or(job.req_gpus),
+            gpu_types: None,
+            time_limit_seconds: None,
+        })
+        .collect();
+    job_counts(spans.iter().chain(&held))
 }
 
 fn texts(rejects: &[Reject]) -> Vec<String> {

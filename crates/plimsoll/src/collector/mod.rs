@@ -15,7 +15,7 @@ use indicatif::ProgressBar;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::{Change, Lake, LateSample, OpenJob, Writer};
-use record::{Collection, GpuSample, Job, Reject};
+use record::{AccessPoint, Collection, GpuSample, Job, Live, RecentUse, Reject, Seen};
 use source::{Machine, Parsed, Parser, Rejected};
 
 use crate::config::{Cluster, Kind};
@@ -37,6 +37,8 @@ pub(crate) struct Collector {
     access_points: Option<Vec<String>>,
     /// What runs by the last look at the queue of each access point; none of one that failed.
     running: BTreeMap<String, htcondor::Running>,
+    /// What was last seen; a look that fails leaves it as it was.
+    live: Live,
 }
 
 /// Which jobs are asked about, and how.
@@ -101,8 +103,15 @@ struct Read<T> {
 
 impl Collector {
     pub(crate) async fn open(lake: &Lake, cluster: &Cluster, run: Timestamp) -> Result<Collector> {
+        let writer = lake.writer(&cluster.name).await?;
+        let live = Live {
+            cluster: cluster.name.clone(),
+            scheduler: cluster.kind.name().to_owned(),
+            cadence_seconds: cluster.cadence().as_secs_f64(),
+            ..writer.live().await?
+        };
         Ok(Collector {
-            writer: lake.writer(&cluster.name).await?,
+            writer,
             cluster: cluster.clone(),
             summary: Summary::default(),
             run,
@@ -110,6 +119,7 @@ impl Collector {
             queue: None,
             access_points: None,
             running: BTreeMap::new(),
+            live,
         })
     }
 
@@ -125,8 +135,47 @@ impl Collector {
     pub(crate) fn finish(mut self) -> Result<Summary> {
         let hold = self.hold();
         self.writer.set_hold(hold);
+        if self.archives {
+            self.live.collected_ratio = self.collected_ratio();
+            // What is no longer asked, such as an access point that is gone, has no health.
+            let lately = (3.0 * self.live.cadence_seconds).max(3600.0);
+            let run = self.run;
+            self.live.sources.retain(|source| {
+                let age = |time: Timestamp| run.duration_since(time).as_secs_f64();
+                source.last_time.is_some_and(|time| age(time) <= lately)
+            });
+            let heard = self.writer.tracker().access_points.iter();
+            let points: Vec<AccessPoint> = heard
+                .map(|(name, heard)| AccessPoint {
+                    name: name.clone(),
+                    heard_time: Some(heard.until),
+                })
+                .collect();
+            let time = self.run;
+            self.live.access_points = (!points.is_empty()).then_some(Seen { time, rows: points });
+            self.writer.put_live(&self.live)?;
+        }
         self.writer.finish()?;
         Ok(self.summary)
+    }
+
+    /// Keeps beside what was seen what jobs lately made of what they held.
+    pub(crate) fn set_recent_use(&mut self, time: Timestamp, rows: Vec<RecentUse>) {
+        self.live.recent_use = Some(Seen { time, rows });
+    }
+
+    /// Of the last seven days that are over, the share that was collected when it was.
+    fn collected_ratio(&self) -> Option<f64> {
+        const DAYS: i32 = 7;
+        let today = self.run.to_zoned(TimeZone::UTC).date();
+        let mut day = today;
+        let mut collected = 0;
+        for _ in 0..DAYS {
+            day = day.yesterday().ok()?;
+            // What is still due of yesterday in the hour after midnight is the lag of accounting.
+            collected += i32::from(self.writer.tracker().days.contains_key(&day));
+        }
+        Some(f64::from(collected) / f64::from(DAYS))
     }
 
     /// Asks about the state of machines and of the queue at some moments, each that of a machine,
@@ -267,11 +316,13 @@ impl Collector {
     ) -> Result<Read<T>> {
         let mut collection = self.collection(answer);
         if answer.asked.failure.is_some() {
+            self.live.source(&collection.source).note(&collection);
             return Ok(Read { collection, records: Vec::new(), rejects: Vec::new() });
         }
         let parsed = parse()?;
         collection.records = parsed.records.len() as i64;
         collection.rejects = parsed.rejects.len() as i64;
+        self.live.source(&collection.source).note(&collection);
         let rejects = parsed
             .rejects
             .into_iter()

@@ -9,10 +9,10 @@ use indicatif::ProgressBar;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::{Change, OpenJob, Snapshot};
-use record::Job;
+use record::{Job, Seen as SeenAt, gpu_counts, is_nonsense, job_counts};
 use source::slurm::{
     Offered, Sacct, ScontrolNode, Squeue, Waiting, gpu_samples, has_gpus, left_the_queue, sacct,
-    sacct_fields, scontrol_show_job, scontrol_show_node, squeue,
+    sacct_fields, scontrol_show_job, scontrol_show_node, seen_nodes, squeue,
 };
 use source::{Command, Machine};
 
@@ -63,6 +63,10 @@ impl Collector {
             let read = self.read(nodes, ScontrolNode::new(&name, time, hold))?;
             // A command that failed saw nothing, which is not the same as seeing nothing there.
             if read.collection.error.is_none() {
+                if self.archives && !read.records.is_empty() {
+                    let rows = seen_nodes(&nodes.text()?, &read.records);
+                    self.live.nodes = Some(SeenAt { time, rows });
+                }
                 snapshots.push(Snapshot::of_all(time, read.records));
             }
             runs.push((read.collection, read.rejects));
@@ -73,6 +77,9 @@ impl Collector {
             let read = self.read_by(jobs, || {
                 Ok(gpu_samples(&name, time, &nodes.text()?, &jobs.text()?, &backfill))
             })?;
+            if read.collection.error.is_none() {
+                self.live.gpus = Some(SeenAt { time, rows: gpu_counts(&read.records) });
+            }
             samples.extend(read.records);
             runs.push((read.collection, read.rejects));
         }
@@ -95,11 +102,16 @@ impl Collector {
             let Read { collection, records, rejects } = self.read::<Waiting>(look, parser)?;
             self.queue = None;
             if collection.error.is_none() {
-                let mut spans = Vec::with_capacity(records.len());
+                let rows = job_counts(records.iter().map(|record| &record.span));
+                // An empty queue still has its headings.
+                if collection.bytes > 0 && !is_nonsense(&collection) {
+                    self.live.jobs = Some(SeenAt { time, rows });
+                }
+                let mut spans = Vec::new();
                 let mut waiting = Vec::new();
-                for record in records {
+                for record in records.into_iter().filter(Waiting::is_waiting) {
                     spans.push(record.span);
-                    waiting.extend(record.job);
+                    waiting.extend(record.job.map(|job| *job));
                 }
                 snapshots.push(Snapshot::of_all(time, spans));
                 let set_aside = rejects.iter().map(|reject| reject.text.clone()).collect();

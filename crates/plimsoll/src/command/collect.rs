@@ -78,6 +78,16 @@ async fn collect(
     collector.moments(std::slice::from_ref(machine), &progress).await?;
     collector.jobs(machine, wanted, &progress).await?;
     progress.finish_and_clear();
+    // Who looks every few seconds wants the looks; sums over hours do not change as fast.
+    const SHORTEST: Duration = Duration::from_secs(60);
+    if cluster.cadence() >= SHORTEST {
+        let now = machine.now();
+        // That it fails is no reason to lose what was collected.
+        match query::metric::recent_use(lake, &cluster.name, now).await {
+            Ok(rows) => collector.set_recent_use(now, rows),
+            Err(error) => tracing::warn!("cannot tell what was used lately: {error:#}"),
+        }
+    }
     collector.finish()
 }
 
@@ -89,25 +99,50 @@ async fn keep_collecting(
     arguments: &Collect,
     cadence: Duration,
 ) -> Result<Outcome> {
-    let (stop, stopped) = watch::channel(false);
-    let work: Vec<_> = clusters
-        .into_iter()
-        .map(|cluster| {
-            let own_cadence = cluster.own_cadence.or(Some(cadence));
-            let cluster = Cluster { own_cadence, ..cluster };
-            let (lake, machine) = (lake.clone(), machine(&cluster));
-            let pace = UntilStopped { clock: machine.clone(), stopped: stopped.clone() };
-            tokio::spawn(cycles(lake, cluster, machine, wanted(arguments), pace, complain))
-        })
-        .collect();
+    let collecting = Collecting::start(lake, clusters, wanted(arguments), cadence);
     stop_signal().await?;
     complain("stopping when what is under way is written");
-    // All the cycles may have ended by themselves; then nobody listens.
-    let _ = stop.send(true);
-    for work in work {
-        work.await.context("a collector stopped")?;
-    }
+    collecting.stop().await?;
     Ok(Outcome::Done)
+}
+
+/// The cycles of some clusters, each for itself.
+pub(super) struct Collecting {
+    stop: watch::Sender<bool>,
+    work: Vec<tokio::task::JoinHandle<()>>,
+}
+
+impl Collecting {
+    /// Begins the cycles, at a cadence where the configuration names none.
+    pub(super) fn start(
+        lake: &Lake,
+        clusters: Vec<Cluster>,
+        wanted: Wanted,
+        cadence: Duration,
+    ) -> Collecting {
+        let (stop, stopped) = watch::channel(false);
+        let work = clusters
+            .into_iter()
+            .map(|cluster| {
+                let own_cadence = cluster.own_cadence.or(Some(cadence));
+                let cluster = Cluster { own_cadence, ..cluster };
+                let (lake, machine) = (lake.clone(), machine(&cluster));
+                let pace = UntilStopped { clock: machine.clone(), stopped: stopped.clone() };
+                tokio::spawn(cycles(lake, cluster, machine, wanted, pace, complain))
+            })
+            .collect();
+        Collecting { stop, work }
+    }
+
+    /// Ends them when what is under way is written.
+    pub(super) async fn stop(self) -> Result<()> {
+        // All the cycles may have ended by themselves; then nobody listens.
+        let _ = self.stop.send(true);
+        for work in self.work {
+            work.await.context("a collector stopped")?;
+        }
+        Ok(())
+    }
 }
 
 /// The cycles of one cluster, at whole multiples of its cadence: however long one takes, the next
@@ -188,7 +223,7 @@ impl Pace for UntilStopped {
 }
 
 /// Waits until the process is told to stop.
-async fn stop_signal() -> Result<()> {
+pub(super) async fn stop_signal() -> Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate()).context("cannot wait for signals")?;
     tokio::select! {

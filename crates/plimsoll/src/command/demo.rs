@@ -65,7 +65,7 @@ const MARK: &str = "demo.json";
 fn make_room(folder: &Path, mark: &str) -> Result<()> {
     let mark_file = folder.join(MARK);
     if mark_file.is_file() {
-        for part in ["raw", "processed", "tracker", "lock"] {
+        for part in ["raw", "processed", "tracker", "lock", "live"] {
             let part = folder.join(part);
             if part.exists() {
                 fs::remove_dir_all(&part)

@@ -6,6 +6,7 @@ pub(crate) mod collect;
 pub(crate) mod current;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod init;
 mod live;

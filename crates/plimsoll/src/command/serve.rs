@@ -1,4 +1,4 @@
-//! `plimsoll serve`: the reports as web pages.
+//! `plimsoll serve`: the reports as web pages, and metrics for Prometheus.
 
 use anyhow::{Context, Result};
 use lake::Lake;
@@ -6,27 +6,44 @@ use source::{Live, Machine};
 use tokio::net::TcpListener;
 
 use crate::cli::Serve;
+use crate::collector::Wanted;
+use crate::command::collect::{Collecting, chosen, stop_signal};
 use crate::config::Config;
 use crate::{Outcome, complain};
 
 pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
-    let lake = Lake::open(&config.data_dir)?;
+    let lake = match arguments.collect {
+        Some(_) => Lake::create(&config.data_dir)?,
+        None => Lake::open(&config.data_dir)?,
+    };
     let listener = TcpListener::bind(arguments.listen).await.with_context(|| {
         format!("cannot listen on {}; --listen names another", arguments.listen)
     })?;
+    let collecting = match arguments.collect {
+        Some(cadence) => {
+            let wanted = Wanted { days: 1, refresh: false, parallel: 4 };
+            let lake = lake.clone().with_zone(&config.zone);
+            Some(Collecting::start(&lake, chosen(config, &[])?, wanted, cadence))
+        }
+        None => None,
+    };
     complain(&format!("http://{}/ until Ctrl-C", listener.local_addr()?));
     let site = serve::Site {
         lake,
         zone: config.zone.clone(),
         groups: config.groups.clone(),
         judgement: config.judgement.clone(),
+        metrics: config.metrics,
         now: || Live::default().now(),
     };
     serve::run(listener, site, async {
         // Without a signal handler there is only the hard way to stop, which is as safe.
-        let _ = tokio::signal::ctrl_c().await;
+        let _ = stop_signal().await;
     })
     .await
     .context("the web server stopped")?;
+    if let Some(collecting) = collecting {
+        collecting.stop().await?;
+    }
     Ok(Outcome::Done)
 }

@@ -20,7 +20,9 @@ use super::{
     Cluster, Config, ConfigError, DEFAULT_DATA_DIR, Environment, Kind, LONGEST_CLUSTER_NAME,
     is_cluster_name, shown,
 };
+use query::metric::MetricOptions;
 use query::{Judgement, Preemptible, nearest};
+use record::IdleGpu;
 
 /// The lake is made of days: a cluster that is sampled less than daily has days without a sample.
 pub(crate) const LONGEST_CADENCE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -70,6 +72,7 @@ pub(super) fn config(
             clusters: settings.clusters.into_iter().map(|cluster| below(folder, cluster)).collect(),
             groups: settings.groups,
             judgement: Arc::new(judgement),
+            metrics: settings.metrics,
         })
     } else {
         // Tables come in the order of their keys; a reader goes through the file.
@@ -98,6 +101,7 @@ struct Settings {
     clusters: Vec<Cluster>,
     groups: BTreeMap<String, Vec<String>>,
     judgement: Judgement,
+    metrics: MetricOptions,
 }
 
 /// What is wrong, and where.
@@ -118,7 +122,7 @@ fn settings(
     line: &dyn Fn(usize) -> usize,
 ) -> Settings {
     let mut settings = Settings::default();
-    unknown_keys(document, &["data_dir", "zone", "cluster", "groups", "gpu"], problems);
+    unknown_keys(document, &["data_dir", "zone", "cluster", "groups", "gpu", "metrics"], problems);
     if let Some(value) = document.get("data_dir") {
         settings.data_dir = data_dir(value, problems);
     }
@@ -133,6 +137,9 @@ fn settings(
     }
     if let Some(value) = document.get("gpu") {
         settings.judgement = gpu::judgement(value, problems);
+    }
+    if let Some(value) = document.get("metrics") {
+        settings.metrics = metrics(value, problems);
     }
     settings
 }
@@ -337,6 +344,36 @@ pub(crate) fn duration(written: &str) -> Option<Duration> {
     }
     let number = number.parse::<u64>().unwrap_or(u64::MAX);
     Some(Duration::from_secs(number.saturating_mul(unit_seconds)))
+}
+
+fn metrics(value: &Spanned<DeValue>, problems: &mut Problems) -> MetricOptions {
+    /// More would be a number a user, which is what a limit is to prevent.
+    const MOST: usize = 10_000;
+    let mut options = MetricOptions::default();
+    let DeValue::Table(table) = value.get_ref() else {
+        wrong_type("metrics", "a table ([metrics])", value, problems);
+        return options;
+    };
+    unknown_keys(table, &["top", "idle_gpu_needs_cpu"], problems);
+    if let Some(value) = table.get("top") {
+        match value.get_ref() {
+            DeValue::Integer(number) => {
+                match usize::from_str_radix(number.as_str(), number.radix()) {
+                    Ok(top) if top <= MOST => options.top = top,
+                    _ => problems.add(value.span(), format!("metrics.top: write 0 to {MOST}")),
+                }
+            }
+            _ => wrong_type("metrics.top", "a whole number", value, problems),
+        }
+    }
+    if let Some(value) = table.get("idle_gpu_needs_cpu") {
+        match value.get_ref() {
+            DeValue::Boolean(true) => options.idle_gpu = IdleGpu::NeedsCpu,
+            DeValue::Boolean(false) => options.idle_gpu = IdleGpu::Always,
+            _ => wrong_type("metrics.idle_gpu_needs_cpu", "true or false", value, problems),
+        }
+    }
+    options
 }
 
 fn groups(value: &Spanned<DeValue>, problems: &mut Problems) -> BTreeMap<String, Vec<String>> {

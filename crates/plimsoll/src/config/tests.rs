@@ -53,6 +53,9 @@ ca_file = "/etc/ca.pem"
 [groups]
 physics = ["alice", "bob"]
 chemistry = ["alice"]
+[metrics]
+top = 5
+idle_gpu_needs_cpu = false
 "#,
     );
     let expected = Config {
@@ -95,6 +98,7 @@ chemistry = ["alice"]
             ("physics".into(), vec!["alice".into(), "bob".into()]),
         ]),
         judgement: Arc::default(),
+        metrics: MetricOptions { top: 5, idle_gpu: record::IdleGpu::Always },
     };
     assert_eq!(config, Ok(expected));
 }
@@ -146,7 +150,9 @@ physics = ["alice"]
 fn an_unknown_key_that_is_near_none_lists_the_valid_ones() {
     check(
         "email = 'x'",
-        &[r#"1:1: unknown key "email": there are "data_dir", "zone", "cluster", "groups", "gpu""#],
+        &[
+            r#"1:1: unknown key "email": there are "data_dir", "zone", "cluster", "groups", "gpu", "metrics""#,
+        ],
     );
 }
 
@@ -291,6 +297,18 @@ fn a_data_dir_is_a_path() {
     check(
         "data_dir = '~/lake'",
         &[r#"1:12: data_dir: "~/lake" is not expanded as in a shell: write it whole"#],
+    );
+}
+
+#[test]
+fn metrics_are_bounded() {
+    check(
+        "[metrics]\ntop = 10001\nidle_gpu_needs_cpu = 'no'\nusers = 3\n",
+        &[
+            "2:7: metrics.top: write 0 to 10000",
+            "3:22: metrics.idle_gpu_needs_cpu: expected true or false, found a string",
+            r#"4:1: unknown key "users": there are "top", "idle_gpu_needs_cpu""#,
+        ],
     );
 }
 

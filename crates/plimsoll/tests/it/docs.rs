@@ -5,8 +5,10 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use query::metric::{COMPATIBLE_PAGES, MetricOptions, own};
 use query::{ANALYSES, BACKFILL_TABLES, TERMS, Values};
 use record::TABLES;
+use report::MetricKind;
 use view::FORMATS;
 
 use crate::program::plimsoll;
@@ -123,6 +125,86 @@ fn reports() {
     }
     check("reports.md", &text);
 }
+
+#[test]
+fn metrics() {
+    let mut text = format!(
+        "# Metrics\n\n{GENERATED}`plimsoll serve` shows these at `/metrics`, in OpenMetrics to who \
+         asks for it, and `plimsoll export metrics` writes them to a file. No scheduler is asked for \
+         that: they are what the last collection saw, so they are as fresh as \
+         `plimsoll_source_age_seconds` says, and a scheduler that does not answer shows as \
+         `plimsoll_up` 0 beside what was last seen, not as zeros. What is not known is not there.\n\n\
+         | metric | type | labels | meaning |\n|---|---|---|---|\n"
+    );
+    for family in own(&[], &MetricOptions::default(), jiff::Timestamp::UNIX_EPOCH) {
+        let kind = match family.kind {
+            MetricKind::Gauge => "gauge",
+            MetricKind::Counter | MetricKind::ForeignCounter => "counter",
+        };
+        let labels = family.labels.iter().map(|label| format!("`{label}`"));
+        writeln!(
+            text,
+            "| `{}` | {kind} | {} | {} |",
+            family.sample_name(),
+            labels.collect::<Vec<_>>().join(", "),
+            family.help
+        )
+        .unwrap();
+    }
+    text += METRIC_STATES;
+    for page in &COMPATIBLE_PAGES {
+        writeln!(text, "| `/metrics/{}` | {} |", page.name, page.meaning).unwrap();
+    }
+    text += SCHEDULER_LOAD;
+    check("metrics.md", &text);
+}
+
+const METRIC_STATES: &str = "
+## States of CPUs, memory and GPUs
+
+What a job holds is `allocated`, whatever the state of its node. The rest is `idle` where a job could
+start, and otherwise has the node's own state: `down`, `drained`, `draining` (while jobs still run
+there), `fail`, `maint`, `reboot`, `powering_down`, `blocked`, `invalid`, `not_responding`, `future`,
+`unknown`. Nodes that are reserved, planned or powered down to save energy take jobs, so what is free
+there is idle. `system` is what SLURM keeps for itself. The states of one resource add up to all of it.
+
+A free GPU on a node without a free CPU is `stranded`, for nobody can use it. Where jobs share CPUs,
+`idle_gpu_needs_cpu = false` in `[metrics]` of plimsoll.toml makes it idle.
+
+The first `top` users and accounts (20, in `[metrics]`) by what they hold have numbers of their own;
+the others are added up as `(others)`.
+
+A source is up for three cadences after it answered: set `cadence` to how often you collect.
+
+## Names of other exporters
+
+Each page is about one cluster, `?cluster=NAME`; with one SLURM cluster it may be left out.
+
+| page | names |
+|---|---|
+";
+
+const SCHEDULER_LOAD: &str = "
+## The load on the scheduler
+
+One collection asks these, once each, whoever reads the metrics and however often.
+`plimsoll_source_commands_total` counts them, `plimsoll_source_duration_seconds` times them.
+
+| scheduler | command | who answers | when |
+|---|---|---|---|
+| SLURM | `scontrol show node` | slurmctld | each cycle |
+| SLURM | `scontrol show job` | slurmctld | each cycle, where there are GPUs |
+| SLURM | `squeue` | slurmctld | each cycle: what waits and what runs in one answer, as text |
+| SLURM | `sacct` | slurmdbd | each cycle for the time since the last; one more for each day that is not complete |
+| HTCondor | `condor_status` | collector | each cycle |
+| HTCondor | `condor_status -schedd` | collector | each cycle |
+| HTCondor | `condor_q` | each access point | each cycle |
+| HTCondor | `condor_history` | each access point | each cycle for the time since the last |
+
+Each has a time limit; one that fails is asked again after 2 and 10 seconds, then in the next cycle.
+
+Alert and recording rules are in `packaging/prometheus`, a dashboard is in `packaging/grafana`.
+";
 
 #[test]
 fn command_line() {

@@ -13,6 +13,7 @@ mod gpu_truth;
 mod import;
 mod import_gpureports;
 mod live;
+mod metrics;
 mod program;
 mod real_pool;
 mod reconcile;

@@ -69,6 +69,23 @@ fn pages_and_formats_are_served_and_mistakes_are_told() {
     assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
 }
 
+/// What the demo's last moment showed is long ago, and is said to be.
+#[test]
+fn metrics_are_served_for_whoever_asks_as_they_ask() {
+    let server = Server::start(DEMO.folder.path());
+    server.check("/metrics", "200", "# TYPE plimsoll_cpus gauge\nplimsoll_cpus{cluster=\"alder\"");
+    let (head, body) = server.get("/metrics");
+    assert!(head.contains("content-type: text/plain; version=0.0.4"), "{head}");
+    assert!(!body.contains("# EOF"));
+    let stale = body.lines().filter(|line| line.starts_with("plimsoll_up{"));
+    assert!(stale.clone().count() == 2 && stale.clone().all(|line| line.ends_with(" 0")));
+    server.check("/metrics/vpenso", "200", "slurm_nodes_idle ");
+    server.check("/metrics/vpenso?cluster=none", "404", "nothing was seen of a cluster");
+    server.check("/metrics/prometheus", "404", "no metrics in the names of");
+    server.check("/metrics/rivosinc?cluster=alder", "200", "slurm_node_count_per_state{");
+    server.check("/metrics/origin", "200", "slurm_gpus_alloc{type=");
+}
+
 /// From far enough back to reach the demo's days from whatever day this is.
 #[test]
 fn the_web_says_what_the_command_line_says() {

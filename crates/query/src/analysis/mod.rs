@@ -464,7 +464,10 @@ mod gpu_timeseries;
 mod gpu_usage;
 mod gpu_users;
 mod gpu_weekly;
+mod node_availability;
+mod node_events;
 mod queue_pressure;
+mod queue_reasons;
 mod rejects;
 mod rightsizing;
 mod states;
@@ -505,7 +508,7 @@ pub struct Column {
 }
 
 /// Every analysis, in the order in which help and pages list them.
-pub static ANALYSES: [&Analysis; 38] = [
+pub static ANALYSES: [&Analysis; 41] = [
     &cluster_summary::ANALYSIS,
     &daily::ANALYSIS,
     &usage_by_user::ANALYSIS,
@@ -542,6 +545,9 @@ pub static ANALYSES: [&Analysis; 38] = [
     &wait::ANALYSIS,
     &time_limit::ANALYSIS,
     &rightsizing::ANALYSIS,
+    &queue_reasons::ANALYSIS,
+    &node_availability::ANALYSIS,
+    &node_events::ANALYSIS,
     &collections::ANALYSIS,
     &rejects::ANALYSIS,
 ];

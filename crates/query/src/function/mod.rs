@@ -1,5 +1,6 @@
 //! What SQL lacks; a file a function.
 
+mod away;
 mod days_touched;
 mod distribution;
 mod exact;
@@ -29,6 +30,7 @@ pub(crate) fn all(zone: &TimeZone, judgement: &Arc<Judgement>) -> Vec<ScalarUDF>
         nodes_of::function(),
         gpus_of::function(),
         hour_of_week::function(zone),
+        away::function(),
     ]);
     functions
 }

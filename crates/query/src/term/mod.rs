@@ -171,6 +171,8 @@ mod job_outcome;
 mod job_run;
 mod job_wait;
 mod node_seen;
+mod node_service;
+mod queue_waited;
 mod reject_seen;
 mod usage;
 mod usage_of_node;
@@ -193,7 +195,7 @@ pub struct Term {
 }
 
 /// Every term; one may use those before it.
-pub static TERMS: [&Term; 15] = [
+pub static TERMS: [&Term; 17] = [
     &job_run::TERM,
     &job_outcome::TERM,
     &job_ended::TERM,
@@ -207,6 +209,8 @@ pub static TERMS: [&Term; 15] = [
     &gpu_use_by_day::TERM,
     &gpu_held::TERM,
     &gpu_left_out::TERM,
+    &node_service::TERM,
+    &queue_waited::TERM,
     &collection_run::TERM,
     &reject_seen::TERM,
 ];

@@ -7,6 +7,8 @@
 //! - `FAILED 'cluster' 'time' 'error'`: it did not answer;
 //! - `REJECTED 'cluster' 'time' 'reason'`: a piece of what it printed could not be read;
 //! - `NODE 'cluster' 'name' cpus gpus 'from' 'to'`: a node was seen, with so many CPUs and GPUs;
+//! - `NODE 'cluster' 'name' cpus gpus/held 'from' 'to' 'state' ['reason']`: the same in a state;
+//! - `QUEUED 'cluster' 'job' 'reason' tasks gpus 'from' 'to'`: a job was seen to wait;
 //! - `GROUP 'name' 'user' …`: these users are in a group;
 //! - `INSTITUTION 'machine'`, `RESEARCHER 'machine'`, `MASK 'machine' 'reason'`, `HIDE 'family'`,
 //!   `CALL 'class' 'name'`: what the site says of its GPUs;
@@ -106,7 +108,10 @@ impl Site {
                     .await?;
                 writer.finish()?;
             }
-            ["NODE", cluster, node, cpus, gpus, from, to] => {
+            ["NODE", cluster, node, cpus, gpus, from, to, ref said @ ..] => {
+                let (gpus, held) = gpus.split_once('/').unwrap_or((gpus, ""));
+                let said: Result<Vec<&str>> = said.iter().map(|word| unquoted(word)).collect();
+                let said = said?;
                 let mut writer = self.lake.writer(unquoted(cluster)?).await?;
                 writer
                     .upsert(&[NodeSpan {
@@ -116,17 +121,50 @@ impl Site {
                         end_time: time(to)?,
                         last_seen_time: time(from)?,
                         samples: 1,
-                        state: "IDLE".to_owned(),
-                        reason: None,
+                        state: (*said.first().unwrap_or(&"IDLE")).to_owned(),
+                        reason: said.get(1).map(|reason| (*reason).to_owned()),
                         reason_user: None,
+                        reason_time: None,
                         partitions: None,
+                        reservation: None,
                         cpus: cpus.parse().ok(),
+                        effective_cpus: None,
                         alloc_cpus: None,
                         memory_mb: None,
                         alloc_memory_mb: None,
                         gpus: gpus.parse().ok(),
-                        alloc_gpus: None,
+                        alloc_gpus: held.parse().ok(),
                         gpu_types: None,
+                        alloc_gpu_types: None,
+                    }])
+                    .await?;
+                writer.finish()?;
+            }
+            ["QUEUED", cluster, job_id, reason, tasks, gpus, from, to] => {
+                let mut writer = self.lake.writer(unquoted(cluster)?).await?;
+                writer
+                    .upsert(&[QueueSpan {
+                        cluster: unquoted(cluster)?.to_owned(),
+                        job_id: unquoted(job_id)?.to_owned(),
+                        start_time: time(from)?,
+                        end_time: time(to)?,
+                        last_seen_time: time(from)?,
+                        samples: 1,
+                        user: Some("ann".to_owned()),
+                        account: None,
+                        partition: None,
+                        qos: None,
+                        state: "PENDING".to_owned(),
+                        reason: Some(unquoted(reason)?.to_owned()),
+                        submit_time: None,
+                        eligible_time: None,
+                        tasks: tasks.parse().ok(),
+                        req_nodes: None,
+                        req_cpus: Some(2),
+                        req_mem_mb: None,
+                        req_gpus: gpus.parse().ok(),
+                        gpu_types: None,
+                        time_limit_seconds: None,
                     }])
                     .await?;
                 writer.finish()?;

@@ -1,4 +1,4 @@
-//! Prints the simulated cluster's waiting jobs as `squeue` does.
+//! Prints the simulated cluster's jobs that wait or run as `squeue` does.
 
 use super::arguments::{Arguments, Known, flag, value};
 use super::slurm_attempt::{Attempt, Hold, State, job_id};
@@ -17,9 +17,8 @@ const OPTIONS: [Known; 6] = [
     value(&["--Format", "-O"]),
 ];
 
-/// Nothing here waits in another state than the first.
-const KNOWN_STATES: [&str; 6] =
-    ["PENDING", "PD", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"];
+/// Nothing here is in another state; what ended is forgotten at once.
+const KNOWN_STATES: [&str; 5] = ["ALL", "PENDING", "PD", "RUNNING", "R"];
 
 pub(super) fn squeue(
     cluster: &SlurmCluster,
@@ -28,7 +27,7 @@ pub(super) fn squeue(
     sink: &mut dyn FnMut(&[u8]),
 ) -> Result<(), Failure> {
     let arguments = Arguments::of(command, &OPTIONS)?;
-    let states = arguments.get("--states").unwrap_or_default();
+    let states = arguments.get("--states").unwrap_or("all");
     let is_known = |state: &str| KNOWN_STATES.iter().any(|name| name.eq_ignore_ascii_case(state));
     if !states.split(',').all(is_known) {
         return Err(arguments.failure(format!(
@@ -55,7 +54,12 @@ pub(super) fn squeue(
         }
         output.text.push(b'\n');
     }
-    for row in rows(cluster, now) {
+    let asks = |names: &[&str]| {
+        states.split(',').any(|state| names.iter().any(|name| name.eq_ignore_ascii_case(state)))
+    };
+    let waiting = asks(&["ALL", "PENDING", "PD"]).then(|| rows(cluster, now));
+    let running = asks(&["ALL", "RUNNING", "R"]).then(|| running(cluster, now));
+    for row in waiting.into_iter().chain(running).flatten() {
         for (column, _, suffix) in &columns {
             row.cell(*column, now, &mut output.text);
             push(&mut output.text, suffix);
@@ -72,6 +76,17 @@ struct Row<'a> {
     /// Of tasks that wait together.
     last: &'a Attempt,
     reason: &'static str,
+    state: &'static str,
+}
+
+/// The jobs that run now.
+fn running(cluster: &SlurmCluster, now: Moment) -> Vec<Row<'_>> {
+    let alive = cluster.alive.between(now, now);
+    let attempts = alive.into_iter().map(|index| &cluster.attempts[index as usize]);
+    attempts
+        .filter(|attempt| attempt.state_at(now) == Some(State::Running))
+        .map(|attempt| Row { attempt, last: attempt, reason: "None", state: "RUNNING" })
+        .collect()
 }
 
 /// The jobs that wait now, by partition, those that come first in it first.
@@ -86,7 +101,7 @@ fn rows(cluster: &SlurmCluster, now: Moment) -> Vec<Row<'_>> {
             }
             Some(State::Pending) => match rows.last_mut() {
                 Some(row) if row.last.waits_with(attempt) => row.last = attempt,
-                _ => rows.push(Row { attempt, last: attempt, reason: "" }),
+                _ => rows.push(Row { attempt, last: attempt, reason: "", state: "PENDING" }),
             },
             _ => {}
         }
@@ -117,14 +132,14 @@ impl Row<'_> {
     fn cell(&self, column: Column, now: Moment, out: &mut Vec<u8>) {
         let attempt = self.attempt;
         match column {
-            Column::JobArrayId => job_id(out, attempt, self.last, true),
+            Column::JobArrayId => job_id(out, attempt, self.last, self.state == "PENDING"),
             Column::UserName => push(out, attempt.user().name),
             Column::Account => push(out, attempt.user().account),
             Column::Partition => push(out, attempt.partition.name()),
             Column::Qos => push(out, attempt.partition.qos()),
             Column::Name => push(out, attempt.name),
             Column::Cluster => push(out, SLURM_CLUSTER),
-            Column::State => push(out, "PENDING"),
+            Column::State => push(out, self.state),
             Column::SubmitTime => number(out, attempt.submit),
             Column::EligibleTime => {
                 if attempt.is_eligible_known(now) {
@@ -142,7 +157,7 @@ impl Row<'_> {
     }
 }
 
-/// In squeue's own order; for a job that waits it is what it asks for.
+/// In squeue's own order: what a job holds, or asks for while it waits.
 fn tres(out: &mut Vec<u8>, attempt: &Attempt) {
     push(out, "cpu=");
     number(out, attempt.cpus());

@@ -780,11 +780,18 @@ fn squeue_has_the_jobs_that_sacct_does_not_show_yet() {
             parser.of_cluster_in_slurmdbd(SLURM_CLUSTER),
         );
         let jobs = jobs(now);
+        let (waiting, running): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(slurm::Waiting::is_waiting);
+        assert_eq!(
+            running.len(),
+            jobs.iter().filter(|job| job.state == "RUNNING").count(),
+            "what runs is in the same answer"
+        );
         let key = |job: &Job| (job.job_id.clone(), job.submit_time, job.attempt);
         let accounted: BTreeMap<_, &Job> = jobs.iter().map(|job| (key(job), job)).collect();
         assert_eq!(accounted.len(), jobs.len(), "a key is one job's");
         let queued: BTreeMap<_, Job> =
-            waiting.into_iter().map(|row| row.job.unwrap()).map(|job| (key(&job), job)).collect();
+            waiting.into_iter().map(|row| *row.job.unwrap()).map(|job| (key(&job), job)).collect();
         for (key, job) in &queued {
             match accounted.get(key) {
                 Some(same) => {

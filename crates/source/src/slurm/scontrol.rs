@@ -1,11 +1,12 @@
 //! `scontrol show node`: the nodes, what they have, what of it is held, and why one is away.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use record::NodeSpan;
+use record::{NodeSpan, SeenNode};
 
-use super::{NO_VALUE, cluster_option, count};
+use super::{NO_VALUE, cluster_option, count, moment};
 use crate::machine::Command;
 use crate::notation::tres;
 use crate::parsed::{Parsed, Parser};
@@ -84,7 +85,8 @@ impl ScontrolNode {
             .and_then(|rest| rest.split(' ').next())
             .filter(|node| !node.is_empty())
             .ok_or("a node's name was expected")?;
-        let (reason, reason_user) = reason.map_or((None, None), split_reason);
+        let Signed { reason, user: reason_user, time: reason_time } =
+            reason.map(signed).unwrap_or_default();
 
         let configured = resources(line, "CfgTRES")?;
         let allocated = resources(line, "AllocTRES")?;
@@ -113,16 +115,50 @@ impl ScontrolNode {
             state: state(value(line, "State").ok_or("the node has no state")?),
             reason,
             reason_user,
+            reason_time,
             partitions: known(line, "Partitions").map(str::to_owned),
+            reservation: known(line, "ReservationName").map(str::to_owned),
             cpus: optional(line, "CPUTot", number)?,
+            effective_cpus: optional(line, "CPUEfctv", number)?,
             alloc_cpus: optional(line, "CPUAlloc", number)?,
             memory_mb: optional(line, "RealMemory", number)?.map(|megabytes| megabytes as f64),
             alloc_memory_mb: optional(line, "AllocMem", number)?.map(|megabytes| megabytes as f64),
             gpus,
             alloc_gpus,
             gpu_types: configured.gpu_types.or_else(|| installed.and_then(|gres| gres.gpu_types)),
+            alloc_gpu_types: allocated
+                .gpu_types
+                .or_else(|| in_use.and_then(|gres| gres.gpu_types))
+                .filter(|_| alloc_gpus.is_some_and(|gpus| gpus > 0)),
         })
     }
+}
+
+/// Nodes with what of them changes from look to look, from the same text. What is missing there, or
+/// cannot be read, is unknown.
+pub fn seen_nodes(text: &[u8], nodes: &[NodeSpan]) -> Vec<SeenNode> {
+    let text = String::from_utf8_lossy(text);
+    let lines: HashMap<&str, &str> = text
+        .lines()
+        .filter_map(|line| {
+            let name = line.strip_prefix("NodeName=")?.split(' ').next()?;
+            // A reason may look like anything, and stands last.
+            Some((name, line.split(" Reason=").next().unwrap_or(line)))
+        })
+        .collect();
+    nodes
+        .iter()
+        .map(|node| {
+            let said = |key| known(lines.get(node.node.as_str())?, key);
+            let decimal = |key| said(key)?.parse::<f64>().ok().filter(|number| number.is_finite());
+            SeenNode {
+                node: node.clone(),
+                cpu_load: decimal("CPULoad"),
+                free_memory_mb: decimal("FreeMem"),
+                weight: said("Weight").and_then(number),
+            }
+        })
+        .collect()
 }
 
 /// The value of a key; none of those asked for holds a blank. The first counts: text that somebody
@@ -220,17 +256,25 @@ fn flag_of(mark: char) -> Option<&'static str> {
     })
 }
 
-/// `firmware upgrade [root@2026-11-15T02:20:47]` is a reason and who gave it.
-fn split_reason(text: &str) -> (Option<String>, Option<String>) {
-    let signed = text.rsplit_once(" [").and_then(|(reason, signature)| {
-        let (user, _) = signature.split_once(']')?.0.rsplit_once('@')?;
-        Some((reason, user))
+/// A reason, who gave it and when.
+#[derive(Default)]
+struct Signed {
+    reason: Option<String>,
+    user: Option<String>,
+    time: Option<Timestamp>,
+}
+
+/// Reads `firmware upgrade [root@2026-11-15T02:20:47]`.
+fn signed(text: &str) -> Signed {
+    let parts = text.rsplit_once(" [").and_then(|(reason, signature)| {
+        let (user, time) = signature.split_once(']')?.0.rsplit_once('@')?;
+        Some((reason, user, time))
     });
-    let (reason, user) = match signed {
-        Some((reason, user)) => (reason, Some(user)),
-        None => (text.trim_end(), None),
+    let (reason, user, time) = match parts {
+        Some((reason, user, time)) => (reason, Some(user.to_owned()), moment(time.as_bytes())),
+        None => (text.trim_end(), None, None),
     };
-    (Some(reason.to_owned()).filter(|reason| !reason.is_empty()), user.map(str::to_owned))
+    Signed { reason: Some(reason.to_owned()).filter(|reason| !reason.is_empty()), user, time }
 }
 
 #[cfg(test)]
@@ -304,6 +348,40 @@ mod tests {
         assert_eq!(reason(0), (None, None));
         assert_eq!(reason(1), (Some("firmware upgrade"), Some("root")));
         assert_eq!(reason(3), (Some("PSU failure, ticket #4711 | rack \"B"), Some("root")));
+        let given = parsed.records[1].reason_time.map(|time| time.to_string());
+        assert_eq!(given.as_deref(), Some("2026-11-15T02:20:47Z"));
+        assert_eq!(parsed.records[6].alloc_gpu_types.as_deref(), Some("a100=1"));
+        assert_eq!(parsed.records[8].alloc_gpu_types, None);
+        assert_eq!((gpu01.effective_cpus, gpu01.reservation.as_deref()), (Some(16), None));
+    }
+
+    #[test]
+    fn what_changes_from_look_to_look_is_read_beside_the_node() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/slurm-22.05/");
+        let text = std::fs::read(format!("{folder}scontrol-show-node-detail.txt")).unwrap();
+        let seen = seen_nodes(&text, &parse(parser(), &text).records);
+        let numbers: Vec<_> = seen
+            .iter()
+            .map(|seen| (seen.node.node.as_str(), seen.cpu_load, seen.free_memory_mb, seen.weight))
+            .collect();
+        assert_eq!(numbers.len(), 9);
+        assert_eq!(numbers[1], ("cpu02", Some(20.67), Some(9516.0), Some(12)));
+        assert_eq!(numbers[4], ("ghost01", None, None, Some(1)));
+        let nobody = one("NodeName=a State=IDLE Reason=CPULoad=9");
+        assert_eq!(
+            seen_nodes(b"NodeName=a State=IDLE Reason=CPULoad=9", &[nobody])[0].cpu_load,
+            None
+        );
+    }
+
+    /// As 23.02 and later print it.
+    #[test]
+    fn a_reservation_is_named_where_scontrol_names_it() {
+        let node = one(
+            "NodeName=a State=IDLE+RESERVED CPUTot=8 CPUEfctv=6 ReservationName=course Reason=x",
+        );
+        assert_eq!(node.reservation.as_deref(), Some("course"));
+        assert_eq!((node.cpus, node.effective_cpus), (Some(8), Some(6)));
     }
 
     #[test]

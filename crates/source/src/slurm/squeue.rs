@@ -1,4 +1,7 @@
-//! `squeue`: the jobs that wait, and why.
+//! `squeue`: the jobs that wait, and why, and those that hold something now.
+//!
+//! One question serves the history and the live state: who asked twice would ask the controller
+//! for its whole queue twice.
 //!
 //! A job that cannot start yet (held, not before a time, after another) is nowhere in sacct: no
 //! window shows it until it is eligible. So a row here is both a span of waiting and a [`Job`],
@@ -34,13 +37,13 @@ const FIELDS: [&str; 14] = [
     "Name",
 ];
 
-/// The states of jobs that wait. squeue looks for the very word: a job that waits and was requeued
-/// into a hold is not `PENDING` for it.
+/// The states of jobs that wait.
 const WAITING: [&str; 5] =
     ["PENDING", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"];
 
-/// Asks for the waiting jobs of all users in all partitions: those of the cluster with this name in
-/// slurmdbd, or of the one that squeue is configured for.
+/// Asks for the jobs of all users in all partitions: those of the cluster with this name in slurmdbd,
+/// or of the one that squeue is configured for. Those that ended lately and that the controller
+/// still knows are among them.
 pub fn squeue(cluster_in_slurmdbd: Option<&str>) -> Command {
     let format = FIELDS.map(|field| format!("{field}:{DELIMITER}")).join(",");
     Command {
@@ -48,20 +51,28 @@ pub fn squeue(cluster_in_slurmdbd: Option<&str>) -> Command {
         arguments: vec![
             "--all".to_owned(),
             cluster_option(cluster_in_slurmdbd).unwrap_or_else(|| "--local".to_owned()),
-            format!("--states={}", WAITING.join(",")),
+            "--states=all".to_owned(),
             format!("--Format={format}"),
         ],
         time_limit: Duration::from_secs(60),
     }
 }
 
-/// A job that waits.
+/// A job in the queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting {
+    /// What it asks for, or holds if it does not wait.
     pub span: QueueSpan,
     /// The same as a job that has not started; a later row of sacct takes its place. There is none
     /// where the row is of a job that does not wait, or does not say when it was submitted.
-    pub job: Option<Job>,
+    pub job: Option<Box<Job>>,
+}
+
+impl Waiting {
+    /// Whether it waits, and does not run, or end.
+    pub fn is_waiting(&self) -> bool {
+        WAITING.contains(&self.span.state.as_str())
+    }
 }
 
 /// The row that takes the place of a waiting job's last one when a later, whole answer of squeue no
@@ -222,7 +233,7 @@ impl Queue {
         let job = span
             .submit_time
             .filter(|_| WAITING.contains(&span.state.as_str()))
-            .map(|submit_time| self.job(&span, id, submit_time, name(row, columns.name)));
+            .map(|submit_time| Box::new(self.job(&span, id, submit_time, name(row, columns.name))));
         Ok(Waiting { span, job })
     }
 
@@ -364,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_asks_for_what_waits() {
+    fn the_command_asks_for_the_whole_queue_once() {
         let command = squeue(None);
         assert_eq!(command.program, "squeue");
         assert_eq!(command.time_limit, Duration::from_secs(60));
@@ -373,7 +384,7 @@ mod tests {
             [
                 "--all",
                 "--local",
-                "--states=PENDING,REQUEUE_FED,REQUEUE_HOLD,RESV_DEL_HOLD,SPECIAL_EXIT",
+                "--states=all",
                 "--Format=JobArrayID:\u{1f},UserName:\u{1f},Account:\u{1f},Partition:\u{1f},\
                  QOS:\u{1f},State:\u{1f},SubmitTime:\u{1f},EligibleTime:\u{1f},NumNodes:\u{1f},\
                  NumCPUs:\u{1f},tres-alloc:\u{1f},TimeLimit:\u{1f},Reason:\u{1f},Name:\u{1f}",
@@ -464,7 +475,7 @@ mod tests {
         );
         assert_eq!(accounted.rejects, []);
         assert_eq!((job.job_id.as_str(), job.source.as_str()), ("18_[]", "squeue"));
-        assert_eq!(Job { source: "sacct".to_owned(), ..job }, accounted.records[0]);
+        assert_eq!(Job { source: "sacct".to_owned(), ..*job }, accounted.records[0]);
     }
 
     #[test]
@@ -473,6 +484,7 @@ mod tests {
         let parsed = parsed(&format!("{HEADER}{}", table.concat()));
         let found: Vec<bool> = parsed.records.iter().map(|waiting| waiting.job.is_some()).collect();
         assert_eq!(found, [true, true, false]);
+        assert!(parsed.records.iter().map(Waiting::is_waiting).eq(found));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod csv;
 mod html;
 mod json;
 mod markdown;
+pub(crate) mod metrics;
 mod text;
 
 use report::Report;

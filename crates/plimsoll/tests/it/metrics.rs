@@ -1,0 +1,175 @@
+//! `/metrics`: what the last collection saw, and what it says when a scheduler is gone or raves.
+
+use std::path::Path;
+
+use crate::stub::{MAPLE, configure, prints, program, run};
+
+/// A cluster that prints what a real one did.
+fn site(folder: &Path) {
+    configure(folder, MAPLE);
+    program(
+        folder,
+        "scontrol",
+        &format!(
+            "case \"$*\" in\n*'show node'*) {} ;;\n*) {} ;;\nesac",
+            prints("scontrol-show-node-detail.txt"),
+            prints("scontrol-show-job-detail.txt")
+        ),
+    );
+    program(folder, "squeue", &prints("squeue-collected.txt"));
+    program(
+        folder,
+        "sacct",
+        r#"[ "$1" = --helpformat ] && echo 'JobID JobIDRaw Submit State' && exit
+printf 'JobID|JobIDRaw|User|State|Submit|Start|End|ElapsedRaw|AllocCPUS|JobName\n'"#,
+    );
+}
+
+fn collect(folder: &Path) {
+    let said = run(folder, &["collect", "--days", "0", "--no-summary"]);
+    assert!(said.status <= 1, "{}", said.stderr);
+}
+
+/// The metrics without comments, and without those that differ from run to run.
+fn numbers(folder: &Path, words: &[&str]) -> Vec<String> {
+    let said = run(folder, &[&["export", "metrics"], words].concat());
+    assert_eq!((said.status, said.stderr.as_str()), (0, ""));
+    let changing =
+        ["_timestamp_seconds", "_age_seconds", "_duration_seconds", "_busy_seconds_total"];
+    said.stdout
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter(|line| {
+            let name = line.split(['{', ' ']).next().unwrap();
+            !changing.iter().any(|end| name.ends_with(end))
+        })
+        .map(str::to_owned)
+        .collect()
+}
+
+fn check(lines: &[String], name: &str, expected: &[&str]) {
+    let found: Vec<&str> = lines
+        .iter()
+        .filter(|line| line.split(['{', ' ']).next() == Some(name))
+        .map(String::as_str)
+        .collect();
+    assert_eq!(found, expected, "{name}");
+}
+
+#[test]
+fn a_recorded_cluster_is_counted_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    site(folder.path());
+    collect(folder.path());
+    let lines = numbers(folder.path(), &[]);
+    check(&lines, "plimsoll_up", &["plimsoll_up{cluster=\"maple\"} 1"]);
+    // By `CPUAlloc`, `CPUTot` and `State` of the recording: 4 + 6 + 1 + 16 held; free on cpu01 4, cpu03
+    // 8, gpu01 10, mix01 16; 8 each on cpu02, cpu04 and ghost01; 15 on gpu02, which drains.
+    check(
+        &lines,
+        "plimsoll_cpus",
+        &[
+            "plimsoll_cpus{cluster=\"maple\",state=\"allocated\"} 27",
+            "plimsoll_cpus{cluster=\"maple\",state=\"down\"} 8",
+            "plimsoll_cpus{cluster=\"maple\",state=\"drained\"} 8",
+            "plimsoll_cpus{cluster=\"maple\",state=\"draining\"} 15",
+            "plimsoll_cpus{cluster=\"maple\",state=\"idle\"} 38",
+            "plimsoll_cpus{cluster=\"maple\",state=\"unknown\"} 8",
+        ],
+    );
+    // gpu01 2 of 4, gpu02 1 of 4 and draining, mix01 0 of 1; gpu03 2 of 2, mix01 0 of 1.
+    check(
+        &lines,
+        "plimsoll_gpus",
+        &[
+            "plimsoll_gpus{cluster=\"maple\",model=\"a100\",state=\"allocated\"} 3",
+            "plimsoll_gpus{cluster=\"maple\",model=\"a100\",state=\"draining\"} 3",
+            "plimsoll_gpus{cluster=\"maple\",model=\"a100\",state=\"idle\"} 3",
+            "plimsoll_gpus{cluster=\"maple\",model=\"h100\",state=\"allocated\"} 2",
+            "plimsoll_gpus{cluster=\"maple\",model=\"h100\",state=\"idle\"} 1",
+        ],
+    );
+    // The array of 100 tasks waits for its time, as another job does.
+    check(
+        &lines,
+        "plimsoll_waiting_jobs",
+        &[
+            "plimsoll_waiting_jobs{cluster=\"maple\",reason=\"BeginTime\"} 101",
+            "plimsoll_waiting_jobs{cluster=\"maple\",reason=\"Dependency\"} 1",
+            "plimsoll_waiting_jobs{cluster=\"maple\",reason=\"DependencyNeverSatisfied\"} 1",
+            "plimsoll_waiting_jobs{cluster=\"maple\",reason=\"JobHeldUser\"} 1",
+            "plimsoll_waiting_jobs{cluster=\"maple\",reason=\"PartitionDown\"} 1",
+            "plimsoll_waiting_jobs{cluster=\"maple\",reason=\"Priority\"} 1",
+            "plimsoll_waiting_jobs{cluster=\"maple\",reason=\"ReqNodeNotAvail\"} 2",
+            "plimsoll_waiting_jobs{cluster=\"maple\",reason=\"Resources\"} 1",
+            "plimsoll_waiting_jobs{cluster=\"maple\",reason=\"job requeued in held state\"} 1",
+            "plimsoll_waiting_jobs{cluster=\"maple\",reason=\"none\"} 1",
+        ],
+    );
+    let lines = numbers(folder.path(), &["--names", "vpenso"]);
+    check(&lines, "slurm_cpus_other", &["slurm_cpus_other 39"]);
+    check(&lines, "slurm_queue_pending", &["slurm_queue_pending 111"]);
+    let said = run(folder.path(), &["export", "metrics", "--names", "sckyzo"]);
+    assert_eq!(said.status, 2);
+    assert!(said.stderr.contains("there are vpenso, rivosinc, origin"), "{}", said.stderr);
+}
+
+#[test]
+fn a_scheduler_that_is_gone_or_raves_is_told_and_its_last_numbers_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    site(folder.path());
+    collect(folder.path());
+    let before = numbers(folder.path(), &[]);
+    let of_state = |lines: &[String]| -> Vec<String> {
+        let is_health = |line: &&String| {
+            ["plimsoll_up", "plimsoll_source_", "plimsoll_recent_"]
+                .iter()
+                .any(|name| line.starts_with(name))
+        };
+        lines.iter().filter(|line| !is_health(line)).cloned().collect()
+    };
+    std::fs::remove_file(folder.path().join("bin/squeue")).unwrap();
+    program(folder.path(), "scontrol", "echo Segmentation fault; echo '<html>'");
+    collect(folder.path());
+    let after = numbers(folder.path(), &[]);
+    check(&after, "plimsoll_up", &["plimsoll_up{cluster=\"maple\"} 0"]);
+    check(
+        &after,
+        "plimsoll_source_up",
+        &[
+            "plimsoll_source_up{cluster=\"maple\",source=\"sacct\"} 1",
+            "plimsoll_source_up{cluster=\"maple\",source=\"scontrol\"} 0",
+            "plimsoll_source_up{cluster=\"maple\",source=\"scontrol show job\"} 1",
+            "plimsoll_source_up{cluster=\"maple\",source=\"squeue\"} 0",
+        ],
+    );
+    check(
+        &after,
+        "plimsoll_source_set_aside_total",
+        &[
+            "plimsoll_source_set_aside_total{cluster=\"maple\",source=\"sacct\"} 0",
+            "plimsoll_source_set_aside_total{cluster=\"maple\",source=\"scontrol\"} 2",
+            "plimsoll_source_set_aside_total{cluster=\"maple\",source=\"scontrol show job\"} 0",
+            "plimsoll_source_set_aside_total{cluster=\"maple\",source=\"squeue\"} 0",
+        ],
+    );
+    assert_eq!(of_state(&after), of_state(&before));
+    assert!(of_state(&after).len() > 50);
+
+    site(folder.path());
+    collect(folder.path());
+    let again = numbers(folder.path(), &[]);
+    check(&again, "plimsoll_up", &["plimsoll_up{cluster=\"maple\"} 1"]);
+}
+
+#[test]
+fn before_the_first_collection_there_is_nothing_to_show() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), MAPLE);
+    std::fs::create_dir(folder.path().join("data")).unwrap();
+    let said = run(folder.path(), &["export", "metrics"]);
+    assert_eq!((said.status, said.stdout.as_str()), (0, ""));
+    let said = run(folder.path(), &["export", "metrics", "--names", "vpenso"]);
+    assert_eq!(said.status, 2);
+    assert!(said.stderr.contains("`plimsoll collect` looks"), "{}", said.stderr);
+}

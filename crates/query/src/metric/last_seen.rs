@@ -1,0 +1,76 @@
+//! What was last seen of all clusters, as it lies in the lake, and whether that is still so.
+
+use anyhow::Result;
+use jiff::Timestamp;
+use lake::Lake;
+use record::Live;
+use report::Family;
+
+use super::{COMPATIBLE_PAGES, CompatiblePage, MetricOptions, own};
+
+/// What was last seen of all clusters.
+pub struct LastSeen {
+    stamps: Vec<Stamp>,
+    lives: Vec<Live>,
+}
+
+/// What tells a file from the one that takes its place.
+#[derive(Debug, PartialEq)]
+struct Stamp {
+    path: String,
+    size: u64,
+    modified: i64,
+}
+
+impl LastSeen {
+    /// Reads it. What cannot be read is left out, and told.
+    pub async fn load(lake: &Lake) -> Result<LastSeen> {
+        // The stamps first: what changes in between is read again the next time.
+        let stamps = stamps(lake).await?;
+        Ok(LastSeen { stamps, lives: lake.lives().await? })
+    }
+
+    /// Whether nobody looked since.
+    pub async fn is_current(&self, lake: &Lake) -> Result<bool> {
+        Ok(stamps(lake).await? == self.stamps)
+    }
+
+    /// How the sources fare.
+    pub fn health(&self, now: Timestamp) -> Vec<Family> {
+        own::health(&self.lives, now)
+    }
+
+    /// What was seen, in our names.
+    pub fn state(&self, options: &MetricOptions) -> Vec<Family> {
+        own::state(&self.lives, options)
+    }
+
+    /// The clusters of SLURM, which the pages of other exporters can be about.
+    pub fn slurm_clusters(&self) -> impl Iterator<Item = &str> {
+        let slurm = self.lives.iter().filter(|live| live.scheduler == "slurm");
+        slurm.map(|live| live.cluster.as_str())
+    }
+
+    /// A page in the names of another exporter; none if nothing was seen of the cluster.
+    pub fn compatible(&self, page: &CompatiblePage, cluster: &str) -> Option<Vec<Family>> {
+        let live = self.lives.iter().find(|live| live.cluster == cluster)?;
+        Some((page.families)(live))
+    }
+}
+
+/// A page by its name.
+pub fn compatible_page(name: &str) -> Option<&'static CompatiblePage> {
+    COMPATIBLE_PAGES.iter().find(|page| page.name == name)
+}
+
+async fn stamps(lake: &Lake) -> Result<Vec<Stamp>> {
+    let files = lake.live_files().await?;
+    Ok(files
+        .iter()
+        .map(|file| Stamp {
+            path: file.location.to_string(),
+            size: file.size,
+            modified: file.last_modified.timestamp_micros(),
+        })
+        .collect())
+}

@@ -1,0 +1,141 @@
+//! What was last seen of the clusters, as families of numbers for monitoring systems.
+//!
+//! Nothing is asked here and no file is read: a [`Live`] goes in, families come out. `own` has our
+//! names; `vpenso`, `rivosinc` and `origin` have those that other exporters made known, each as a
+//! page of its own, for the same names have other labels there.
+
+mod last_seen;
+mod origin;
+mod own;
+mod recent_use;
+mod rivosinc;
+mod sums;
+mod vpenso;
+
+use jiff::Timestamp;
+use record::{IdleGpu, JobCount, Live, NodeSpan};
+use report::Family;
+
+pub use last_seen::{LastSeen, compatible_page};
+pub use own::own;
+pub use recent_use::recent_use;
+
+/// How metrics are made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MetricOptions {
+    /// How many users, and how many accounts, have numbers of their own; the rest is added up.
+    pub top: usize,
+    /// Whether a GPU without a free CPU is idle.
+    pub idle_gpu: IdleGpu,
+}
+
+impl Default for MetricOptions {
+    fn default() -> Self {
+        MetricOptions { top: 20, idle_gpu: IdleGpu::NeedsCpu }
+    }
+}
+
+/// A page in the names of another exporter. It is about one cluster: those names have no label
+/// that would tell two apart.
+pub struct CompatiblePage {
+    /// As in `/metrics/vpenso`.
+    pub name: &'static str,
+    /// Whose names these are, and what differs, as sentences.
+    pub meaning: &'static str,
+    pub families: fn(&Live) -> Vec<Family>,
+}
+
+/// The pages for dashboards that were made for other exporters.
+pub static COMPATIBLE_PAGES: [CompatiblePage; 3] = [
+    CompatiblePage {
+        name: "vpenso",
+        meaning: "The names of vpenso/prometheus-slurm-exporter. What `sdiag` and `sshare` say is \
+                  not asked for, so `slurm_scheduler_*` and `slurm_account_fairshare` are absent.",
+        families: vpenso::vpenso,
+    },
+    CompatiblePage {
+        name: "rivosinc",
+        meaning: "The names of rivosinc/prometheus-slurm-exporter, in the units of its text mode. \
+                  Features, licences, limits, traces and what `sdiag` says are absent.",
+        families: rivosinc::rivosinc,
+    },
+    CompatiblePage {
+        name: "origin",
+        meaning: "The names of slurm_monitoring_and_reporting of 2021, without its errors: what \
+                  is allocated is not idle, untyped GPUs count, and a node that is in a \
+                  reservation that is not named is in `unknown`. Of an enumeration only the state \
+                  that holds is there. `slurm_login_nodes` is absent.",
+        families: origin::origin,
+    },
+];
+
+/// How long a look counts as fresh: one cycle may be missed.
+const FRESH_CYCLES: f64 = 3.0;
+
+/// Seconds from one moment to a later one.
+fn seconds_since(time: Timestamp, now: Timestamp) -> f64 {
+    now.duration_since(time).as_secs_f64()
+}
+
+fn seconds_of(time: Timestamp) -> f64 {
+    time.as_microsecond() as f64 / 1e6
+}
+
+/// The partitions of a node.
+fn partitions(node: &NodeSpan) -> impl Iterator<Item = &str> {
+    node.partitions.iter().flat_map(|list| list.split(',')).filter(|name| !name.is_empty())
+}
+
+/// Whether a job holds what it asked for.
+fn is_running(count: &JobCount) -> bool {
+    matches!(
+        count.state.as_str(),
+        "RUNNING" | "COMPLETING" | "CONFIGURING" | "RESIZING" | "STAGE_OUT"
+    )
+}
+
+fn is_waiting(count: &JobCount) -> bool {
+    const WAITING: [&str; 7] =
+        ["PENDING", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT", "IDLE", "HELD"];
+    WAITING.contains(&count.state.as_str())
+}
+
+/// A node's state as `sinfo --format=%T` writes it: one word, and a mark for what else holds.
+fn sinfo_state(state: &str) -> String {
+    let has = |words: &[&str]| state.split('+').any(|word| words.contains(&word));
+    let is_allocated = has(&["ALLOCATED", "MIXED"]);
+    let is_busy = is_allocated || has(&["COMPLETING"]);
+    let is_maintained = has(&["MAINT", "MAINTENANCE"]);
+    let word = if is_maintained && !is_busy && !has(&["DOWN", "DRAIN", "FAIL"]) {
+        "maint".to_owned()
+    } else if has(&["DRAIN", "DRAINED", "DRAINING"]) {
+        if is_busy { "draining" } else { "drained" }.to_owned()
+    } else if has(&["FAIL", "FAILING"]) {
+        if is_busy { "failing" } else { "fail" }.to_owned()
+    } else if has(&["DOWN"]) {
+        "down".to_owned()
+    } else if has(&["COMPLETING"]) {
+        if has(&["ALLOCATED"]) { "allocated+" } else { "completing" }.to_owned()
+    } else if has(&["IDLE"]) && has(&["PLANNED"]) {
+        "planned".to_owned()
+    } else if has(&["IDLE"]) && has(&["RESERVED"]) {
+        "reserved".to_owned()
+    } else {
+        state.split('+').next().unwrap_or(state).to_ascii_lowercase()
+    };
+    let mark = [
+        ("NOT_RESPONDING", "*"),
+        ("POWERED_DOWN", "~"),
+        ("POWERING_UP", "#"),
+        ("POWERING_DOWN", "%"),
+        ("POWER_DOWN", "!"),
+        ("REBOOT_ISSUED", "^"),
+        ("REBOOT_REQUESTED", "@"),
+    ]
+    .into_iter()
+    .find(|(flag, _)| has(&[flag]));
+    word + mark.map_or("", |(_, mark)| mark)
+}
+
+#[cfg(test)]
+mod tests;

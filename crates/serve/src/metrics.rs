@@ -1,0 +1,151 @@
+//! `/metrics`: what collecting last saw, for Prometheus. Nothing is asked at a scrape.
+//!
+//! What was seen is read and written out once, when its file changes; a scrape adds the ages. So it
+//! costs the same however large the clusters and their history are.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use anyhow::Result;
+use axum::Router;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::Response;
+use axum::routing::get;
+use query::metric::{LastSeen, compatible_page};
+use serde::Deserialize;
+use view::{MetricsText, OPEN_METRICS, PROMETHEUS};
+
+use crate::{Site, respond};
+
+/// The pages of metrics.
+pub(crate) fn router(site: Arc<Site>) -> Router<Arc<Site>> {
+    let metrics = Arc::new(Metrics { site, written: Mutex::new(None) });
+    Router::new()
+        .route("/metrics", get(own))
+        .route("/metrics/{names}", get(compatible))
+        .with_state(metrics)
+}
+
+struct Metrics {
+    site: Arc<Site>,
+    /// What was written out of what was last seen.
+    written: Mutex<Option<Arc<Written>>>,
+}
+
+struct Written {
+    seen: LastSeen,
+    prometheus: String,
+    open_metrics: String,
+    /// By cluster and page, as they are asked for.
+    pages: Mutex<BTreeMap<(String, &'static str), Arc<String>>>,
+}
+
+impl Written {
+    fn state(&self, format: MetricsText) -> &str {
+        if format == OPEN_METRICS { &self.open_metrics } else { &self.prometheus }
+    }
+}
+
+impl Metrics {
+    async fn written(&self) -> Result<Arc<Written>> {
+        let known = self.written.lock().expect("no holder of this lock panics").clone();
+        if let Some(known) = known
+            && known.seen.is_current(&self.site.lake).await?
+        {
+            return Ok(known);
+        }
+        let seen = LastSeen::load(&self.site.lake).await?;
+        let state = seen.state(&self.site.metrics);
+        let written = Arc::new(Written {
+            prometheus: PROMETHEUS.part(&state),
+            open_metrics: OPEN_METRICS.part(&state),
+            seen,
+            pages: Mutex::new(BTreeMap::new()),
+        });
+        *self.written.lock().expect("no holder of this lock panics") = Some(written.clone());
+        Ok(written)
+    }
+}
+
+async fn own(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> Response {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    let format = MetricsText::accepted(accept.unwrap_or_default());
+    match metrics.written().await {
+        Ok(written) => {
+            let mut text = format.part(&written.seen.health((metrics.site.now)()));
+            text.push_str(written.state(format));
+            text.push_str(format.end());
+            respond(StatusCode::OK, format.media_type, text.into_bytes())
+        }
+        Err(error) => failure(&error),
+    }
+}
+
+/// Which cluster a page is about.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct About {
+    cluster: Option<String>,
+}
+
+async fn compatible(
+    State(metrics): State<Arc<Metrics>>,
+    Path(names): Path<String>,
+    Query(about): Query<About>,
+) -> Response {
+    let Some(page) = compatible_page(&names) else {
+        return say(
+            StatusCode::NOT_FOUND,
+            &format!("there are no metrics in the names of {names:?}"),
+        );
+    };
+    let written = match metrics.written().await {
+        Ok(written) => written,
+        Err(error) => return failure(&error),
+    };
+    let clusters: Vec<&str> = written.seen.slurm_clusters().collect();
+    let cluster = match (&about.cluster, &clusters[..]) {
+        (Some(name), _) => name.as_str(),
+        (None, [only]) => only,
+        (None, []) => {
+            return say(StatusCode::NOT_FOUND, "nothing was seen of a SLURM cluster yet");
+        }
+        (None, several) => {
+            let names = several.join(", ");
+            let words = format!(
+                "these names cannot tell clusters apart: ask for one of them ({names}), as in \
+                 /metrics/{}?cluster={}",
+                page.name, several[0]
+            );
+            return say(StatusCode::BAD_REQUEST, &words);
+        }
+    };
+    let key = (cluster.to_owned(), page.name);
+    let known = written.pages.lock().expect("no holder of this lock panics").get(&key).cloned();
+    let text = match known {
+        Some(known) => known,
+        None => {
+            let Some(families) = written.seen.compatible(page, cluster) else {
+                let words = format!("nothing was seen of a cluster {cluster:?} yet");
+                return say(StatusCode::NOT_FOUND, &words);
+            };
+            let text = Arc::new(PROMETHEUS.render(&families));
+            let mut pages = written.pages.lock().expect("no holder of this lock panics");
+            pages.insert(key, text.clone());
+            text
+        }
+    };
+    respond(StatusCode::OK, PROMETHEUS.media_type, text.as_bytes().to_vec())
+}
+
+/// Words for whoever set up the scraper: Prometheus shows them with the target.
+fn say(status: StatusCode, words: &str) -> Response {
+    respond(status, "text/plain; charset=utf-8", format!("{words}\n").into_bytes())
+}
+
+/// What went wrong is for the log: it may name files.
+fn failure(error: &anyhow::Error) -> Response {
+    tracing::error!("cannot show metrics: {error:#}");
+    say(StatusCode::INTERNAL_SERVER_ERROR, "something went wrong; the server's log says what")
+}
