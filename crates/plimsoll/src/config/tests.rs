@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use query::Preemptible;
 use tempfile::TempDir;
 
 use super::*;
@@ -97,7 +98,14 @@ idle_gpu_needs_cpu = false
             ("chemistry".into(), vec!["alice".into()]),
             ("physics".into(), vec!["alice".into(), "bob".into()]),
         ]),
-        judgement: Arc::default(),
+        judgement: Arc::new(Judgement {
+            preemptible: vec![Preemptible {
+                cluster: "alder".to_owned(),
+                partitions: vec!["scavenge".to_owned(), "idle".to_owned()],
+                qos: vec!["low".to_owned()],
+            }],
+            ..Judgement::default()
+        }),
         metrics: MetricOptions { top: 5, idle_gpu: record::IdleGpu::Always },
     };
     assert_eq!(config, Ok(expected));

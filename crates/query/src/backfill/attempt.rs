@@ -58,9 +58,14 @@ impl Outcome {
         }
     }
 
-    /// By the state of a row of `job`.
-    fn of_state(state: &str) -> Outcome {
+    /// By the state of a row of `job`, and the reason that it ended for.
+    fn of_state(state: &str, reason: Option<&str>) -> Outcome {
         match state {
+            // HTCondor's 1009, claim deactivated, is what its own access point does when a user
+            // holds, removes or vacates the job (fixtures/htcondor, truth/attempts.csv).
+            "EVICTED" if reason.is_some_and(|reason| reason.starts_with("1009:")) => {
+                Outcome::Removed
+            }
             "EVICTED" | "PREEMPTED" => Outcome::Evicted,
             "COMPLETED" => Outcome::Finished,
             "FAILED" | "TIMEOUT" | "DEADLINE" | "OUT_OF_MEMORY" => Outcome::Failed,
@@ -143,13 +148,13 @@ pub(super) async fn attempts(
         .filter(|phase| phase.phase.situation == Situation::Taken)
         .collect();
     let links = link(history, &phases, &executions, &holds);
-    let owners = Owners::of(history);
     let places: HashMap<[Name; 3], usize> = history
         .gpus
         .iter()
         .enumerate()
         .map(|(place, gpu)| ([gpu.cluster, gpu.machine, gpu.gpu_id], place))
         .collect();
+    let owners = Owners::of(history, &places, &executions, &links);
     let mut attempts = Vec::new();
     for (execution, links) in executions.iter().zip(&links.of_executions) {
         if links.is_empty() && !execution.is_backfill {
@@ -165,10 +170,9 @@ pub(super) async fn attempts(
         gpus.dedup();
         let hold = holds.get(&execution.cluster).copied().unwrap_or_default();
         let is_evicted = execution.outcome == Outcome::Evicted;
-        let evictor = execution
-            .end
-            .filter(|_| is_evicted)
-            .and_then(|end| owners.at(execution.cluster, execution.machine, &gpus, end, hold));
+        let evictor = execution.end.filter(|_| is_evicted).and_then(|end| {
+            owners.at(execution.cluster, execution.machine, &gpus, execution.start, end, hold)
+        });
         let last = links.iter().max_by_key(|(_, phase)| phases[*phase].phase.end);
         let seen_after = last.map(|(_, phase)| phases[*phase].phase.after);
         attempts.push(Attempt {
@@ -240,7 +244,7 @@ fn seen_only(
                 linked: Linked::SpansOnly,
                 evictor: end
                     .filter(|_| is_evicted)
-                    .and_then(|end| owners.at(cluster, machine, &gpus, end, hold)),
+                    .and_then(|end| owners.at(cluster, machine, &gpus, start, end, hold)),
             }
         };
     together.into_iter().map(attempt).collect()
@@ -302,7 +306,7 @@ fn add(executions: &mut Vec<Execution>, batch: &RecordBatch, names: &mut Names, 
             start,
             end: time(13),
             until: time(13).unwrap_or(observed),
-            outcome: Outcome::of_state(text(8).unwrap_or_default()),
+            outcome: Outcome::of_state(text(8).unwrap_or_default(), text(9)),
             reason: names.of(text(9)),
             is_backfill: question.judgement.is_backfill(cluster, text(5), text(6), text(7)),
         });
@@ -365,52 +369,73 @@ fn link(
     links
 }
 
-/// When owners took GPUs back, and with which jobs.
+/// When owners took GPUs back, and with which jobs: as it was seen, and as the job history has it.
 struct Owners {
     by_gpu: HashMap<usize, Vec<(i64, Who)>>,
     by_machine: HashMap<(Name, Name), Vec<(i64, Who)>>,
 }
 
 impl Owners {
-    fn of(history: &History) -> Owners {
+    fn of(
+        history: &History,
+        places: &HashMap<[Name; 3], usize>,
+        executions: &[Execution],
+        links: &Links,
+    ) -> Owners {
         let mut owners = Owners { by_gpu: HashMap::new(), by_machine: HashMap::new() };
+        let mut add = |gpu: usize, start: i64, who: Who| {
+            let (cluster, machine) = (history.gpus[gpu].cluster, history.gpus[gpu].machine);
+            owners.by_gpu.entry(gpu).or_default().push((start, who));
+            owners.by_machine.entry((cluster, machine)).or_default().push((start, who));
+        };
         for GpuPhase { gpu, phase } in history.primary_phases() {
             if phase.situation == Situation::Owner {
-                let (cluster, machine) = (history.gpus[gpu].cluster, history.gpus[gpu].machine);
-                owners.by_gpu.entry(gpu).or_default().push((phase.start, phase.who));
-                let of_machine = owners.by_machine.entry((cluster, machine)).or_default();
-                of_machine.push((phase.start, phase.who));
+                add(gpu, phase.start, phase.who);
             }
         }
+        for (execution, links) in executions.iter().zip(&links.of_executions) {
+            if execution.is_backfill || !links.is_empty() {
+                continue;
+            }
+            for id in &execution.gpu_ids {
+                if let Some(gpu) = places.get(&[execution.cluster, execution.machine, *id]) {
+                    add(*gpu, execution.start, execution.who);
+                }
+            }
+        }
+        owners.by_gpu.values_mut().for_each(|starts| starts.sort_unstable());
         owners.by_machine.values_mut().for_each(|starts| starts.sort_unstable());
         owners
     }
 
-    /// Who came when a job was evicted: on one of its GPUs, or else on its machine.
+    /// Who came when a job was evicted: on one of its GPUs, or else on its machine. The owner's
+    /// claim comes before the eviction by as long as that takes, and is seen by the next look.
     fn at(
         &self,
         cluster: Name,
         machine: Name,
         gpus: &[usize],
+        start: i64,
         end: i64,
         hold: i64,
     ) -> Option<Evictor> {
-        let on_gpus = gpus.iter().filter_map(|gpu| nearest(self.by_gpu.get(gpu)?, end, hold));
+        let (from, to) = (start.max(end - hold / 2), end + hold);
+        let on_gpus = gpus.iter().filter_map(|gpu| nearest(self.by_gpu.get(gpu)?, end, from, to));
         let on_gpu = on_gpus.min_by_key(|(start, who)| (start.abs_diff(end), *who));
         let evictor = |confidence| move |(_, who): (i64, Who)| Evictor { who, confidence };
         on_gpu.map(evictor("gpu")).or_else(|| {
             let on_machine = self.by_machine.get(&(cluster, machine))?;
-            nearest(on_machine, end, hold).map(evictor("machine"))
+            nearest(on_machine, end, from, to).map(evictor("machine"))
         })
     }
 }
 
-/// The start next to a moment, within a time of it.
-fn nearest(starts: &[(i64, Who)], moment: i64, within: i64) -> Option<(i64, Who)> {
-    let first = starts.partition_point(|(start, _)| *start < moment - within);
+/// The start next to a moment, from one time to another.
+fn nearest(starts: &[(i64, Who)], moment: i64, from: i64, to: i64) -> Option<(i64, Who)> {
+    let first = starts.partition_point(|(start, _)| *start < from);
     starts[first..]
         .iter()
-        .take_while(|(start, _)| *start <= moment + within)
+        .take_while(|(start, _)| *start <= to)
         .min_by_key(|(start, who)| (start.abs_diff(moment), *who))
         .copied()
 }
