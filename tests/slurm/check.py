@@ -259,7 +259,7 @@ def compare_attempts(site, lake):
 def known_costs(lake, jobs):
     """What jobs of known cost are said to have cost."""
     rows = lake.sql(
-        "SELECT job_id, job_name, state, elapsed_seconds, alloc_cpus, alloc_nodes, alloc_gpus, gpu_types, exit_code,"
+        "SELECT job_id, job_name, partition, state, elapsed_seconds, alloc_cpus, alloc_nodes, alloc_gpus, gpu_types, exit_code,"
         " end_reason, total_cpu_seconds, max_rss_mb, gpu_hours_reserved, start_time, end_time"
         " FROM job WHERE cluster = 'maple' ORDER BY submit_time, state DESC")
 
@@ -312,6 +312,18 @@ def known_costs(lake, jobs):
     with check("a preempted job has two attempts, and what the first held counts"):
         states("preempted", "PREEMPTED", "COMPLETED")
         assert all(row["alloc_gpus"] == 1 and row["elapsed_seconds"] > 0 for row in runs("preempted"))
+    with check("evictions from a preemptible partition are counted as SLURM accounts for them"):
+        configuration = (lake.folder / "plimsoll.toml").read_text()
+        configuration = configuration.replace('name = "maple"\n', 'name = "maple"\nbackfill_partitions = ["idle"]\n', 1)
+        (lake.folder / "preemptible.toml").write_text(configuration)
+        [whole, *_] = lake.rows("--config", "preemptible.toml", "report", "evictions", "--by", "cluster", "--cluster", "maple")
+        idle = [row for row in rows if row["partition"] == "idle" and (row["alloc_gpus"] or 0) > 0]
+        preempted = [row for row in idle if row["state"] == "PREEMPTED"]
+        assert len(preempted) >= 1 and whole["evicted"] == len(preempted), f"{whole} of {len(preempted)}"
+        assert whole["starts"] == len([row for row in idle if row["start_time"] is not None]), f"{whole} of {len(idle)}"
+        moment = lambda row, name: datetime.datetime.fromisoformat(row[name]).timestamp()
+        lost = sum(row["alloc_gpus"] * (moment(row, "end_time") - moment(row, "start_time")) for row in preempted) / 3600
+        assert abs(whole["badput_hours"] - lost) < 1e-6, f"{whole['badput_hours']} h lost, not {lost}"
     with check("a requeued job has two attempts"):
         states("requeued", "REQUEUED", "COMPLETED")
     with check("a job that was resized is not counted twice"):

@@ -100,7 +100,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             name: "used_percent",
             heading: "Used %",
             unit: Unit::Percent,
-            meaning: "Used, of the opportunity.",
+            meaning: "Used, of the opportunity; more than all of it where jobs go on while the owner's side is drained.",
         },
         Column {
             name: "starts",

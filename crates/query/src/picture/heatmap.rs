@@ -1,6 +1,7 @@
 //! GPUs over time, a cell for each bucket: what the GPU did for longest in it.
 
 use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, BTreeSet};
 
 use report::{Category, Cell, Cells, Columns, Grid, GridRow, HIGHEST_LEVEL, Kind};
 
@@ -166,8 +167,11 @@ pub(super) fn users_by_time(seen: &Seen, edges: &[i64]) -> Vec<u32> {
 fn rows_of(seen: &Seen, rows: Rows, group_by: GroupBy) -> Vec<(GridRow, Vec<usize>)> {
     let gpus = &seen.gpus;
     let has_clusters = gpus.iter().any(|gpu| gpu.cluster != gpus[0].cluster);
-    let domain = common_domain(gpus);
+    let clusters: BTreeSet<&str> = gpus.iter().map(|gpu| gpu.cluster.as_str()).collect();
+    let domains: BTreeMap<&str, &str> =
+        clusters.into_iter().map(|cluster| (cluster, common_domain(gpus, cluster))).collect();
     let machine = |gpu: &Gpu| {
+        let domain = domains[gpu.cluster.as_str()];
         let host = gpu.machine.strip_suffix(domain).unwrap_or(&gpu.machine);
         if has_clusters { format!("{} {host}", gpu.cluster) } else { host.to_owned() }
     };
@@ -226,10 +230,11 @@ fn rows_of(seen: &Seen, rows: Rows, group_by: GroupBy) -> Vec<(GridRow, Vec<usiz
     places.chunk_by(is_same).map(|places| (row(places), places.to_vec())).collect()
 }
 
-/// What all machines end with, from the first dot on; labels do without it.
-fn common_domain(gpus: &[Gpu]) -> &str {
-    let common = gpus.first().map_or("", domain);
-    if gpus.iter().all(|gpu| domain(gpu) == common) { common } else { "" }
+/// What all machines of a cluster end with, from the first dot on; labels do without it.
+fn common_domain<'a>(gpus: &'a [Gpu], cluster: &str) -> &'a str {
+    let mut domains = gpus.iter().filter(|gpu| gpu.cluster == cluster).map(domain);
+    let common = domains.next().unwrap_or_default();
+    if domains.all(|domain| domain == common) { common } else { "" }
 }
 
 fn domain(gpu: &Gpu) -> &str {
