@@ -57,7 +57,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                            AS mtbf
                 FROM (
                     SELECT outcome, device,
-                           seconds_between(start_time, coalesce(end_time, $known_end)) AS seconds
+                           seconds_between(start_time, until_time) AS seconds
                     FROM backfill_attempt
                     WHERE is_start_known AND start_time >= $start AND start_time < $known_end
                       AND gpus = $gpus

@@ -20,7 +20,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             FROM (
                 SELECT unnest(pieces_by_hour(
                            greatest(start_time, $start),
-                           greatest(least(coalesce(end_time, $known_end), $known_end), $start)
+                           greatest(least(until_time, $known_end), $start)
                        )) AS piece
                 FROM backfill_attempt
                 WHERE $device IS NULL OR is_device($device, device_name)

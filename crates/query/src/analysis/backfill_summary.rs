@@ -65,8 +65,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                                start_time AS begun,
                                end_time AS ended,
                                greatest(start_time, $start) AS start_time,
-                               greatest(least(coalesce(end_time, $known_end), $known_end), $start)
-                                   AS end_time
+                               greatest(least(until_time, $known_end), $start) AS end_time
                         FROM backfill_attempt
                     )
                 )

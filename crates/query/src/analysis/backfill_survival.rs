@@ -24,7 +24,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                 SELECT *, unnest(make_array(0.25, 0.5, 1, 2, 3, 4, 6, 8, 12, 18, 24, 36, 48, 72, 120, 168)) * 3600.0 AS at_seconds
                 FROM (
                     SELECT outcome,
-                           seconds_between(start_time, coalesce(end_time, $known_end)) AS seconds,
+                           seconds_between(start_time, until_time) AS seconds,
                            $by AS by_value,
                            $rank AS rank
                     FROM backfill_attempt
@@ -43,7 +43,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    ) AS p_value
             FROM (
                 SELECT outcome,
-                       seconds_between(start_time, coalesce(end_time, $known_end)) AS seconds,
+                       seconds_between(start_time, until_time) AS seconds,
                        $by AS by_value
                 FROM backfill_attempt
                 WHERE is_start_known AND start_time >= $start AND start_time < $known_end

@@ -53,7 +53,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                            seconds_between(start_time, end_time) AS whole_seconds,
                            gpus * seconds_between(
                                greatest(start_time, $start),
-                               greatest(least(coalesce(end_time, $known_end), $known_end), $start)
+                               greatest(least(until_time, $known_end), $start)
                            ) AS gpu_seconds
                     FROM backfill_attempt
                     WHERE $device IS NULL OR is_device($device, device_name)

@@ -23,6 +23,8 @@ pub(super) struct Attempt {
     pub(super) start: i64,
     /// Unknown while it runs, and where nobody looked.
     pub(super) end: Option<i64>,
+    /// When it ended or was last seen.
+    pub(super) until: i64,
     pub(super) is_start_known: bool,
     pub(super) outcome: Outcome,
     pub(super) reason: Name,
@@ -175,6 +177,7 @@ pub(super) async fn attempts(
         });
         let last = links.iter().max_by_key(|(_, phase)| phases[*phase].phase.end);
         let seen_after = last.map(|(_, phase)| phases[*phase].phase.after);
+        let seen_until = last.map_or(execution.until, |(_, phase)| phases[*phase].phase.end);
         attempts.push(Attempt {
             known: match gpus.first() {
                 Some(gpu) => history.gpus[*gpu].known(),
@@ -189,6 +192,7 @@ pub(super) async fn attempts(
             gpus: execution.gpus.or_else(|| Some(gpus.len() as i64).filter(|gpus| *gpus > 0)),
             start: execution.start,
             end: execution.end,
+            until: execution.end.unwrap_or(execution.until.max(seen_until)),
             is_start_known: true,
             outcome: execution.outcome,
             reason: execution.reason,
@@ -237,6 +241,7 @@ fn seen_only(
                 gpus: Some(gpus.len() as i64),
                 start,
                 end,
+                until: last.phase.end,
                 is_start_known: last.phase.before != Situation::Unknown,
                 outcome,
                 reason: Name::UNKNOWN,

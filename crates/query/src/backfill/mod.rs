@@ -54,7 +54,7 @@ pub static TABLES: [(&str, &str); 3] = [
         "backfill_attempt",
         "an execution of a job on backfill that ran in the period. outcome is evicted, finished, \
          failed, removed, lost (its machine failed), running, ended (of spans alone: by itself or \
-         not) or unknown; cause is what followed an eviction on its GPUs: owner, drained, gone, or \
+         not) or unknown; until_time is its end, or when it was last seen; cause is what followed an eviction on its GPUs: owner, drained, gone, or \
          unknown. linked says how its spans and the job history met: by `job`, by `gpu` and time, \
          `history` if no look saw it, `spans` if no history has it; times are exact but in the last",
     ),
@@ -160,6 +160,7 @@ fn attempt_schema() -> Schema {
         Field::new("gpus", DataType::Int64, true),
         moment("start_time"),
         moment("end_time"),
+        moment("until_time"),
         Field::new("is_start_known", DataType::Boolean, false),
         text("outcome"),
         text("reason"),
@@ -233,6 +234,7 @@ fn attempt_columns(names: &Names, attempts: &[Attempt]) -> Vec<ArrayRef> {
         Arc::new(attempts.iter().map(|attempt| attempt.gpus).collect::<Int64Array>()),
         moments(attempts.iter().map(|attempt| Some(attempt.start))),
         moments(attempts.iter().map(|attempt| attempt.end)),
+        moments(attempts.iter().map(|attempt| Some(attempt.until))),
         Arc::new(
             attempts.iter().map(|attempt| Some(attempt.is_start_known)).collect::<BooleanArray>(),
         ),

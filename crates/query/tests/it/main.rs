@@ -50,6 +50,12 @@ fn analyses() {
     );
 }
 
+/// What backfill went through where analyses of it would not show the rule.
+#[test]
+fn backfill() {
+    check_family("backfill", &["backfill_attempt"]);
+}
+
 /// Words of options become parts of statements; each of them must be one that can be asked.
 #[tokio::test]
 async fn every_word_of_every_option_can_be_asked() {
