@@ -108,7 +108,7 @@ impl Session {
         let holds = trackers
             .iter()
             .map(|(cluster, tracker)| (cluster.clone(), tracker.hold().as_micros() as i64));
-        let asked = backfill::Asked::new(question.judgement.clone(), holds.collect());
+        let asked = backfill::Asked::new(question, holds.collect());
         for (name, table) in backfill::tables(&asked) {
             context.register_table(name, Arc::new(table))?;
         }

@@ -108,90 +108,48 @@ fn band(survival: f64, variance: f64) -> (f64, f64) {
     (bound(width), bound(-width))
 }
 
-/// Whether several groups last equally long.
+/// Whether a group and all others last equally long.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LogRank {
     pub(crate) statistic: f64,
-    pub(crate) degrees_of_freedom: usize,
     /// How likely so great a difference is if they do.
     pub(crate) p_value: f64,
 }
 
-/// Compares groups; none if there are not two, or nothing ended that tells them apart.
-pub(crate) fn log_rank(groups: &[Vec<Observation>]) -> Option<LogRank> {
-    let degrees = groups.iter().filter(|group| !group.is_empty()).count().checked_sub(1)?;
+/// Compares each group with all others together; none where there are no others, or nothing ended
+/// that tells them apart.
+pub(crate) fn log_rank(groups: &[&[Observation]]) -> Vec<Option<LogRank>> {
     let mut all: Vec<(f64, bool, usize)> = groups
         .iter()
-        .filter(|group| !group.is_empty())
         .enumerate()
         .flat_map(|(place, group)| group.iter().map(move |seen| (seen.seconds, seen.ended, place)))
         .collect();
     all.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
-    let mut at_risk = vec![0.0; degrees + 1];
-    all.iter().for_each(|seen| at_risk[seen.2] += 1.0);
-    let mut excess = vec![0.0; degrees];
-    let mut covariance = vec![vec![0.0; degrees]; degrees];
+    let mut at_risk: Vec<f64> = groups.iter().map(|group| group.len() as f64).collect();
+    let mut risk = all.len() as f64;
+    let mut excess = vec![0.0; groups.len()];
+    let mut variance = vec![0.0; groups.len()];
     for same in all.chunk_by(|one, other| one.0 == other.0) {
-        let mut ended = vec![0.0; degrees + 1];
-        same.iter().filter(|seen| seen.1).for_each(|seen| ended[seen.2] += 1.0);
-        let (ends, risk) = (ended.iter().sum::<f64>(), at_risk.iter().sum::<f64>());
+        let ends = same.iter().filter(|seen| seen.1).count() as f64;
         if ends > 0.0 {
             let ties = if risk > 1.0 { ends * (risk - ends) / (risk - 1.0) } else { 0.0 };
-            for row in 0..degrees {
-                let share = at_risk[row] / risk;
-                excess[row] += ended[row] - ends * share;
-                for column in 0..degrees {
-                    let same = if row == column { 1.0 } else { 0.0 };
-                    covariance[row][column] += ties * share * (same - at_risk[column] / risk);
-                }
+            for group in 0..groups.len() {
+                let share = at_risk[group] / risk;
+                excess[group] -= ends * share;
+                variance[group] += ties * share * (1.0 - share);
             }
+            same.iter().filter(|seen| seen.1).for_each(|seen| excess[seen.2] += 1.0);
         }
         same.iter().for_each(|seen| at_risk[seen.2] -= 1.0);
+        risk -= same.len() as f64;
     }
-    let solved = solve(covariance, &excess)?;
-    let statistic = solved.iter().zip(&excess).map(|(one, other)| one * other).sum();
-    let p_value = chi_squared_above(statistic, degrees);
-    (degrees > 0).then_some(LogRank { statistic, degrees_of_freedom: degrees, p_value })
-}
-
-/// Solves a system of linear equations, by elimination; none if it has no single solution.
-fn solve(mut matrix: Vec<Vec<f64>>, right: &[f64]) -> Option<Vec<f64>> {
-    let mut solved = right.to_vec();
-    for pivot in 0..solved.len() {
-        let largest = (pivot..solved.len()).max_by(|one, other| {
-            matrix[*one][pivot].abs().total_cmp(&matrix[*other][pivot].abs())
-        })?;
-        matrix.swap(pivot, largest);
-        solved.swap(pivot, largest);
-        if matrix[pivot][pivot].abs() < 1e-12 {
-            return None;
-        }
-        let (pivots, right_of_pivot) = (matrix[pivot].clone(), solved[pivot]);
-        for row in (0..solved.len()).filter(|row| *row != pivot) {
-            let factor = matrix[row][pivot] / pivots[pivot];
-            for (cell, of_pivot) in matrix[row].iter_mut().zip(&pivots) {
-                *cell -= factor * of_pivot;
-            }
-            solved[row] -= factor * right_of_pivot;
-        }
-    }
-    Some((0..solved.len()).map(|row| solved[row] / matrix[row][row]).collect())
-}
-
-/// How likely a chi-squared variable exceeds a value: the upper incomplete gamma function, by its
-/// recurrence from one half or one.
-fn chi_squared_above(value: f64, degrees_of_freedom: usize) -> f64 {
-    let half = value / 2.0;
-    let (mut shape, mut above) = if degrees_of_freedom % 2 == 1 {
-        (0.5, libm::erfc(half.sqrt()))
-    } else {
-        (1.0, (-half).exp())
+    let compared = |(excess, variance): (&f64, &f64)| {
+        let statistic = excess * excess / variance;
+        // Chi-squared with one degree of freedom.
+        let p_value = libm::erfc((statistic / 2.0).sqrt());
+        (*variance > 1e-12).then_some(LogRank { statistic, p_value })
     };
-    while shape < degrees_of_freedom as f64 / 2.0 {
-        above += (shape * half.ln() - half - libm::lgamma(shape + 1.0)).exp();
-        shape += 1.0;
-    }
-    above
+    excess.iter().zip(&variance).map(compared).collect()
 }
 
 #[cfg(test)]

@@ -1,15 +1,18 @@
-//! What is said of backfill is what happened in a pool whose users' own logs were kept.
+//! What is said of backfill is what happened: in a pool whose users' own logs were kept, and in a
+//! simulated one whose law of evictions is known.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use jiff::SignedDuration;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use lake::Lake;
 use query::Question;
 use record::Job;
 use report::{Period, Value};
-use source::htcondor::CondorHistory;
-use source::parse;
+use source::htcondor::{CondorHistory, CondorStatus, condor_history, condor_status};
+use source::simulated::{ReturnLaw, Scale, Simulated, Site};
+use source::{Machine, Parser, parse};
 use tempfile::TempDir;
 
 use crate::real_pool::{fixture, looks, table};
@@ -127,4 +130,72 @@ async fn without_a_history_evictions_are_told_from_what_was_seen() {
         assert!(evicted.contains(&name_in_logs(&row[0])), "{row:?} was not evicted");
     }
     assert!(rows.len() >= 10, "{rows:?}");
+}
+
+/// Ten days of a simulated pool whose owners come back by a law: what its access points and looks
+/// every hour say.
+async fn pool_with_returns(law: &ReturnLaw) -> Pool {
+    let start: Timestamp = "2026-03-02T00:00:00Z".parse().unwrap();
+    let end = start + SignedDuration::from_hours(240);
+    let scale =
+        Scale { seed: 11, start, end, slurm_jobs_per_day: 20, slurm_nodes: 2, condor_machines: 40 };
+    let site = Arc::new(Site::with_returns(&scale, law));
+    let cluster = Site::condor_pool().to_owned();
+    let folder = tempfile::tempdir().unwrap();
+    let lake = Lake::create(&folder.path().join("data")).unwrap();
+    let mut writer = lake.writer(&cluster).await.unwrap();
+    let step = SignedDuration::from_hours(1);
+    writer.set_hold(step * 2);
+    let mut samples = Vec::new();
+    let mut now = start;
+    while now <= end {
+        let machine = Simulated { site: site.clone(), cluster: cluster.clone(), now };
+        let mut parser = CondorStatus::new(&cluster, now);
+        machine.run(&condor_status(), &mut |piece| parser.push(piece)).unwrap();
+        samples.extend(parser.finish().records);
+        now += step;
+    }
+    writer.upsert(&samples).await.unwrap();
+    let machine = Simulated { site, cluster: cluster.clone(), now: end };
+    let mut parser = CondorHistory::new(&cluster, end);
+    machine.run(&condor_history(start, end), &mut |piece| parser.push(piece)).unwrap();
+    writer.upsert(&parser.finish().records).await.unwrap();
+    writer.finish().unwrap();
+    let period = Period { start, end, zone: TimeZone::UTC };
+    Pool { lake, question: Question::about(period), _folder: folder }
+}
+
+/// The law is recovered: at each hour its truth lies in the band of what is estimated, and a law
+/// that is a sixth slower does not.
+#[tokio::test]
+async fn a_law_of_eviction_is_recovered_from_what_a_pool_says() {
+    for (scale_hours, shape) in [(5.0, 1.0), (6.0, 1.6)] {
+        let law = ReturnLaw { scale_seconds: scale_hours * 3600.0, shape };
+        let mut pool = pool_with_returns(&law).await;
+        pool.question.options = [("by".to_owned(), "cluster".to_owned())].into();
+        let analysis = query::analysis("backfill-survival").unwrap();
+        let report = query::run(&pool.lake, analysis, &pool.question).await.unwrap();
+        let number = |value: &Value| match value {
+            Value::Number(number) => *number,
+            Value::Integer(number) => *number as f64,
+            other => panic!("{other:?}"),
+        };
+        let share =
+            |scale_hours: f64, hours: f64| 100.0 * (-(hours / scale_hours).powf(shape)).exp();
+        let (mut hours_seen, mut wrong_fits) = (Vec::new(), true);
+        for row in &report.table.rows {
+            let hours = number(&row[1]) / 3600.0;
+            let (lower, upper) = (number(&row[3]), number(&row[4]));
+            if ![0.5, 1.0, 2.0, 4.0, 6.0, 8.0].contains(&hours) {
+                continue;
+            }
+            let truth = share(scale_hours, hours);
+            assert!(lower <= truth && truth <= upper, "{law:?} after {hours} h: {truth}, {row:?}");
+            let wrong = share(scale_hours * 7.0 / 6.0, hours);
+            wrong_fits &= lower <= wrong && wrong <= upper;
+            hours_seen.push(hours);
+        }
+        assert_eq!(hours_seen, [0.5, 1.0, 2.0, 4.0, 6.0, 8.0], "{:#?}", report.table.rows);
+        assert!(!wrong_fits, "a law that is a sixth slower would do as well");
+    }
 }

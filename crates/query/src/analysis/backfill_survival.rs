@@ -8,56 +8,37 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     name: "backfill-survival",
     question: "How likely is a job that started on backfill still running after a while?",
     sql: "
+        WITH lived AS (
+            SELECT outcome,
+                   seconds_between(start_time, until_time) AS seconds,
+                   $by AS by_value,
+                   $rank AS rank
+            FROM backfill_attempt
+            WHERE is_start_known AND start_time >= $start AND start_time < $known_end
+              AND ($device IS NULL OR is_device($device, device_name))
+        )
         SELECT curve.by_value AS by,
-               at_seconds,
+               life['at_seconds'] AS at_seconds,
                100 * life['share'] AS survival,
                100 * life['lower'] AS lower,
                100 * life['upper'] AS upper,
                life['at_risk'] AS at_risk,
                life['observed'] AS starts,
                life['ended'] AS evicted,
-               p_value
+               compared['p_value'] AS p_value
         FROM (
-            SELECT by_value, min(rank) AS rank, at_seconds,
-                   survival(seconds, outcome = 'evicted', at_seconds) AS life
+            SELECT by_value, rank, unnest(lives) AS life
             FROM (
-                SELECT *, unnest(make_array(0.25, 0.5, 1, 2, 3, 4, 6, 8, 12, 18, 24, 36, 48, 72, 120, 168)) * 3600.0 AS at_seconds
-                FROM (
-                    SELECT outcome,
-                           seconds_between(start_time, until_time) AS seconds,
-                           $by AS by_value,
-                           $rank AS rank
-                    FROM backfill_attempt
-                    WHERE is_start_known AND start_time >= $start AND start_time < $known_end
-                      AND ($device IS NULL OR is_device($device, device_name))
-                )
+                SELECT by_value, min(rank) AS rank,
+                       survival_curve(seconds, outcome = 'evicted') AS lives
+                FROM lived
+                GROUP BY by_value
             )
-            GROUP BY by_value, at_seconds
         ) AS curve
         LEFT JOIN (
-            SELECT one.by_value,
-                   log_rank(
-                       one.by_value IS NOT DISTINCT FROM other.by_value,
-                       seconds,
-                       outcome = 'evicted'
-                   ) AS p_value
-            FROM (
-                SELECT outcome,
-                       seconds_between(start_time, until_time) AS seconds,
-                       $by AS by_value
-                FROM backfill_attempt
-                WHERE is_start_known AND start_time >= $start AND start_time < $known_end
-                  AND ($device IS NULL OR is_device($device, device_name))
-            ) AS other
-            CROSS JOIN (
-                SELECT DISTINCT $by AS by_value
-                FROM backfill_attempt
-                WHERE is_start_known AND start_time >= $start AND start_time < $known_end
-                  AND ($device IS NULL OR is_device($device, device_name))
-            ) AS one
-            GROUP BY one.by_value
-        ) AS compared ON compared.by_value IS NOT DISTINCT FROM curve.by_value
-        WHERE life['share'] IS NOT NULL AND life['at_risk'] > 0
+            SELECT unnest(log_rank(by_value, seconds, outcome = 'evicted')) AS compared
+            FROM lived
+        ) AS compared ON compared['group'] IS NOT DISTINCT FROM curve.by_value
         ORDER BY rank, curve.by_value NULLS LAST, at_seconds
     ",
     columns: &[

@@ -1,6 +1,7 @@
 //! The executions of jobs on backfill: what the job history says of them, met with what was seen
 //! of GPUs.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use anyhow::Result;
@@ -10,13 +11,14 @@ use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 
 use super::Asked;
-use super::history::{GpuPhase, History, Name, Names, Who};
+use super::history::{GpuPhase, History, Place};
 use super::phase::Situation;
+use crate::gpu_history::Who;
+use crate::names::{Name, Names};
 
 /// An execution of a job on backfill.
 pub(super) struct Attempt {
-    /// In the order of [`super::GPU_FIELDS`].
-    pub(super) known: [Name; 8],
+    pub(super) place: Place,
     pub(super) who: Who,
     pub(super) number: Option<i64>,
     pub(super) gpus: Option<i64>,
@@ -135,28 +137,43 @@ struct Execution {
 }
 
 /// Every attempt on backfill in the period, by start and job.
-pub(super) async fn attempts(
-    context: &SessionContext,
+pub(super) struct Attempts {
+    pub(super) names: Names,
+    pub(super) list: Vec<Attempt>,
+}
+
+impl Attempts {
+    pub(super) async fn find(
+        context: &SessionContext,
+        history: &History,
+        question: &Asked,
+    ) -> Result<Attempts> {
+        let mut names = history.names.clone();
+        let executions = executions(context, &mut names, question).await?;
+        let holds = question.holds.iter();
+        let holds = holds.map(|(cluster, hold)| (names.of(Some(cluster)), *hold)).collect();
+        Ok(Attempts { list: attempts(history, &executions, &holds), names })
+    }
+}
+
+fn attempts(
     history: &History,
-    names: &mut Names,
-    question: &Asked,
-) -> Result<Vec<Attempt>> {
-    let executions = executions(context, names, question).await?;
-    let holds: HashMap<Name, i64> =
-        question.holds.iter().map(|(cluster, hold)| (names.of(Some(cluster)), *hold)).collect();
+    executions: &[Execution],
+    holds: &HashMap<Name, i64>,
+) -> Vec<Attempt> {
     let phases: Vec<GpuPhase> = history
         .backfill_phases()
         .into_iter()
         .filter(|phase| phase.phase.situation == Situation::Taken)
         .collect();
-    let links = link(history, &phases, &executions, &holds);
+    let links = link(history, &phases, executions, holds);
     let places: HashMap<[Name; 3], usize> = history
         .gpus
         .iter()
         .enumerate()
-        .map(|(place, gpu)| ([gpu.cluster, gpu.machine, gpu.gpu_id], place))
+        .map(|(number, gpu)| ([gpu.place.cluster, gpu.place.machine, gpu.gpu_id], number))
         .collect();
-    let owners = Owners::of(history, &places, &executions, &links);
+    let owners = Owners::of(history, &places, executions, &links);
     let mut attempts = Vec::new();
     for (execution, links) in executions.iter().zip(&links.of_executions) {
         if links.is_empty() && !execution.is_backfill {
@@ -179,13 +196,13 @@ pub(super) async fn attempts(
         let seen_after = last.map(|(_, phase)| phases[*phase].phase.after);
         let seen_until = last.map_or(execution.until, |(_, phase)| phases[*phase].phase.end);
         attempts.push(Attempt {
-            known: match gpus.first() {
-                Some(gpu) => history.gpus[*gpu].known(),
-                None => {
-                    let mut known = [Name::UNKNOWN; 8];
-                    [known[0], known[1]] = [execution.cluster, execution.machine];
-                    known
-                }
+            place: match gpus.first() {
+                Some(gpu) => history.gpus[*gpu].place,
+                None => Place {
+                    cluster: execution.cluster,
+                    machine: execution.machine,
+                    ..Place::default()
+                },
             },
             who: execution.who,
             number: Some(execution.number),
@@ -206,9 +223,9 @@ pub(super) async fn attempts(
             evictor,
         });
     }
-    attempts.extend(seen_only(history, &phases, &links.unlinked, &owners, &holds));
-    attempts.sort_by_key(|attempt| (attempt.start, attempt.known, attempt.who, attempt.number));
-    Ok(attempts)
+    attempts.extend(seen_only(history, &phases, &links.unlinked, &owners, holds));
+    attempts.sort_by_key(|attempt| (attempt.start, attempt.place, attempt.who, attempt.number));
+    attempts
 }
 
 /// Phases that no history tells of. Those of one job that began at once are one attempt.
@@ -221,9 +238,9 @@ fn seen_only(
 ) -> Vec<Attempt> {
     let mut together: BTreeMap<(Name, Name, Who, i64), Vec<&GpuPhase>> = BTreeMap::new();
     for phase in unlinked.iter().map(|place| &phases[*place]) {
-        let gpu = &history.gpus[phase.gpu];
-        let place = (gpu.cluster, gpu.machine, phase.phase.who, phase.phase.start);
-        together.entry(place).or_default().push(phase);
+        let Place { cluster, machine, .. } = history.gpus[phase.gpu].place;
+        let begun = (cluster, machine, phase.phase.who, phase.phase.start);
+        together.entry(begun).or_default().push(phase);
     }
     let attempt =
         |((cluster, machine, who, start), phases): ((Name, Name, Who, i64), Vec<&GpuPhase>)| {
@@ -235,7 +252,7 @@ fn seen_only(
             let hold = holds.get(&cluster).copied().unwrap_or_default();
             let is_evicted = outcome == Outcome::Evicted;
             Attempt {
-                known: history.gpus[last.gpu].known(),
+                place: history.gpus[last.gpu].place,
                 who,
                 number: None,
                 gpus: Some(gpus.len() as i64),
@@ -318,6 +335,22 @@ fn add(executions: &mut Vec<Execution>, batch: &RecordBatch, names: &mut Names, 
     }
 }
 
+/// Places in a list, by something that several may share.
+struct Index<Key>(Vec<(Key, usize)>);
+
+impl<Key: Copy + Ord> Index<Key> {
+    fn of(places: impl Iterator<Item = (Key, usize)>) -> Index<Key> {
+        let mut places: Vec<(Key, usize)> = places.collect();
+        places.sort_unstable();
+        Index(places)
+    }
+
+    fn get(&self, key: Key) -> impl Iterator<Item = usize> {
+        let first = self.0.partition_point(|(other, _)| *other < key);
+        self.0[first..].iter().take_while(move |(other, _)| *other == key).map(|(_, place)| *place)
+    }
+}
+
 /// Which phases belong to which executions.
 struct Links {
     /// Of each execution, the phases that it was seen in.
@@ -331,44 +364,44 @@ fn link(
     executions: &[Execution],
     holds: &HashMap<Name, i64>,
 ) -> Links {
-    let mut by_job: HashMap<(Name, Name), Vec<usize>> = HashMap::new();
-    let mut by_gpu: HashMap<[Name; 3], Vec<usize>> = HashMap::new();
-    for (place, execution) in executions.iter().enumerate() {
-        by_job.entry((execution.cluster, execution.who.job)).or_default().push(place);
-        for id in &execution.gpu_ids {
-            let gpu = [execution.cluster, execution.machine, *id];
-            by_gpu.entry(gpu).or_default().push(place);
-        }
-    }
+    let of_job =
+        |(place, execution): (usize, &Execution)| ((execution.cluster, execution.who.job), place);
+    let by_job = Index::of(executions.iter().enumerate().map(of_job));
+    let of_gpus = |(place, execution): (usize, &Execution)| {
+        let gpu = |id: &Name| ([execution.cluster, execution.machine, *id], place);
+        execution.gpu_ids.iter().map(gpu).collect::<Vec<_>>()
+    };
+    let by_gpu = Index::of(executions.iter().enumerate().flat_map(of_gpus));
     let mut links =
         Links { of_executions: vec![Vec::new(); executions.len()], unlinked: Vec::new() };
-    for (place, GpuPhase { gpu, phase }) in phases.iter().enumerate() {
+    for (number, GpuPhase { gpu, phase }) in phases.iter().enumerate() {
         let gpu = &history.gpus[*gpu];
-        let hold = holds.get(&gpu.cluster).copied().unwrap_or_default();
+        let Place { cluster, machine, .. } = gpu.place;
+        let hold = holds.get(&cluster).copied().unwrap_or_default();
         // How long both lasted together, where a look may be late by as long as it holds.
         let overlap = |execution: &Execution| {
             execution.until.min(phase.end + hold) - execution.start.max(phase.start - hold)
         };
-        let of_job = by_job.get(&(gpu.cluster, phase.who.job)).into_iter().flatten();
-        let same_job = of_job
-            .filter(|_| phase.who.job != Name::UNKNOWN)
-            .filter(|found| overlap(&executions[**found]) > 0)
-            .max_by_key(|found| (overlap(&executions[**found]), std::cmp::Reverse(**found)));
-        let of_gpu = by_gpu.get(&[gpu.cluster, gpu.machine, gpu.gpu_id]).into_iter().flatten();
-        let same_gpu = || {
-            of_gpu
-                .filter(|_| phase.who.job == Name::UNKNOWN)
+        let found = if phase.who.job != Name::UNKNOWN {
+            by_job
+                .get((cluster, phase.who.job))
+                .filter(|found| overlap(&executions[*found]) > 0)
+                .max_by_key(|found| (overlap(&executions[*found]), Reverse(*found)))
+                .map(|found| (Linked::ByJob, found))
+        } else {
+            by_gpu
+                .get([cluster, machine, gpu.gpu_id])
                 .filter(|found| {
-                    let who = executions[**found].who;
+                    let who = executions[*found].who;
                     phase.who.user == Name::UNKNOWN || who.user == phase.who.user
                 })
-                .filter(|found| executions[**found].start.abs_diff(phase.start) <= hold as u64)
-                .min_by_key(|found| executions[**found].start.abs_diff(phase.start))
+                .filter(|found| executions[*found].start.abs_diff(phase.start) <= hold as u64)
+                .min_by_key(|found| executions[*found].start.abs_diff(phase.start))
+                .map(|found| (Linked::ByGpu, found))
         };
-        let found = same_job.map(|found| (Linked::ByJob, *found));
-        match found.or_else(|| same_gpu().map(|found| (Linked::ByGpu, *found))) {
-            Some((linked, found)) => links.of_executions[found].push((linked, place)),
-            None => links.unlinked.push(place),
+        match found {
+            Some((linked, found)) => links.of_executions[found].push((linked, number)),
+            None => links.unlinked.push(number),
         }
     }
     links
@@ -389,7 +422,8 @@ impl Owners {
     ) -> Owners {
         let mut owners = Owners { by_gpu: HashMap::new(), by_machine: HashMap::new() };
         let mut add = |gpu: usize, start: i64, who: Who| {
-            let (cluster, machine) = (history.gpus[gpu].cluster, history.gpus[gpu].machine);
+            let (cluster, machine) =
+                (history.gpus[gpu].place.cluster, history.gpus[gpu].place.machine);
             owners.by_gpu.entry(gpu).or_default().push((start, who));
             owners.by_machine.entry((cluster, machine)).or_default().push((start, who));
         };

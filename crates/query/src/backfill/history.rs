@@ -1,69 +1,59 @@
-//! The states of every GPU over the period, small enough to be held at once.
+//! How the GPUs of a period went on, on either side.
 
 use std::collections::HashMap;
 
-use anyhow::{Context, Result};
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringViewArray};
-use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, TimestampMicrosecondType};
-use datafusion::arrow::error::ArrowError;
+use anyhow::Result;
 use datafusion::prelude::SessionContext;
-use futures::TryStreamExt;
 
 use super::phase::{Phase, Situation, Track, Watch};
+use crate::gpu_history::{self, GpuHistory, Kind, Span, Who};
+use crate::names::{Name, Names};
 
 /// What was seen of GPUs, by GPU and time.
 pub(super) struct History {
     pub(super) names: Names,
     pub(super) gpus: Vec<Gpu>,
     spans: Vec<Span>,
+    /// Of each kind of span, on the backfill and on the primary side.
+    situations: Vec<(Situation, Situation)>,
 }
 
 /// A GPU, as it was last seen.
 pub(super) struct Gpu {
+    pub(super) place: Place,
+    pub(super) gpu_id: Name,
+}
+
+/// Where a GPU is, what it is, and whose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
     pub(super) cluster: Name,
     pub(super) machine: Name,
-    pub(super) gpu_id: Name,
-    device_name: Name,
-    device: Name,
-    family: Name,
-    tier: Name,
-    owner_class: Name,
+    pub(super) device_name: Name,
+    pub(super) device: Name,
+    pub(super) family: Name,
+    pub(super) tier: Name,
+    pub(super) owner_class: Name,
     /// Unknown where it was never offered for backfill.
-    backfill_class: Name,
+    pub(super) backfill_class: Name,
 }
 
-impl Gpu {
-    /// In the order of [`super::GPU_FIELDS`].
-    pub(super) fn known(&self) -> [Name; 8] {
-        [
-            self.cluster,
-            self.machine,
-            self.device_name,
-            self.device,
-            self.family,
-            self.tier,
-            self.owner_class,
-            self.backfill_class,
-        ]
+impl Place {
+    /// What is known of a GPU changes rarely if ever; what is known last counts.
+    fn learn(&mut self, kind: &Kind) {
+        for (kept, new) in [
+            (&mut self.device_name, kind.device_name),
+            (&mut self.device, kind.device),
+            (&mut self.family, kind.family),
+            (&mut self.tier, kind.tier),
+            (&mut self.owner_class, kind.owner_class),
+            (&mut self.backfill_class, kind.backfill_class),
+        ] {
+            if new != Name::UNKNOWN {
+                *kept = new;
+            }
+        }
     }
-}
-
-/// Who held a GPU, and with which job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Who {
-    pub(super) user: Name,
-    pub(super) job: Name,
-}
-
-struct Span {
-    gpu: u32,
-    start: i64,
-    end: i64,
-    backfill: Situation,
-    primary: Situation,
-    backfill_who: Who,
-    primary_who: Who,
 }
 
 /// A phase of one of the GPUs.
@@ -74,104 +64,46 @@ pub(super) struct GpuPhase {
 }
 
 impl History {
-    pub(super) async fn read(context: &SessionContext) -> Result<History> {
-        let mut stream = context
-            .sql(
-                "SELECT cluster, machine, gpu_id, device_name, device, family, tier, owner_class,
-                        backfill_class, primary_use, backfill_use, primary_user, primary_job_id,
-                        backfill_user, backfill_job_id, from_time, to_time
-                 FROM gpu_time",
-            )
-            .await?
-            .execute_stream()
-            .await?;
-        let mut history = History { names: Names::default(), gpus: Vec::new(), spans: Vec::new() };
-        let mut places = HashMap::new();
-        while let Some(batch) = stream.try_next().await? {
-            history.add(&batch, &mut places)?;
+    pub(super) async fn read(context: &SessionContext, spans: &str) -> Result<History> {
+        let GpuHistory { names, gpus, kinds, spans } = GpuHistory::read(context, spans).await?;
+        let mut gpus: Vec<Gpu> = gpus
+            .into_iter()
+            .map(|gpu_history::Gpu { cluster, machine, gpu_id }| Gpu {
+                place: Place { cluster, machine, ..Place::default() },
+                gpu_id,
+            })
+            .collect();
+        for span in &spans {
+            gpus[span.gpu as usize].place.learn(&kinds[span.kind as usize]);
         }
-        history.spans.sort_unstable_by_key(|span| (span.gpu, span.start));
-        Ok(history)
-    }
-
-    fn add(&mut self, batch: &RecordBatch, places: &mut HashMap<[Name; 3], u32>) -> Result<()> {
-        // Words that a term writes itself have another type than those of a table.
-        let text = |place: usize| cast(batch.column(place), &DataType::Utf8View);
-        let texts = (0..15).map(text).collect::<Result<Vec<ArrayRef>, ArrowError>>()?;
-        let time = |place: usize| batch.column(place).as_primitive::<TimestampMicrosecondType>();
-        let words: Vec<&StringViewArray> = texts.iter().map(|text| text.as_string_view()).collect();
-        let (starts, ends) = (time(15), time(16));
-        for row in 0..batch.num_rows() {
-            let word = |place: usize| words[place].is_valid(row).then(|| words[place].value(row));
-            let mut name = |place: usize| self.names.of(word(place));
-            let place = [name(0), name(1), name(2)];
-            let known = [name(3), name(4), name(5), name(6), name(7), name(8)];
-            let primary_who = Who { user: name(11), job: name(12) };
-            let backfill_who = Who { user: name(13), job: name(14) };
-            let next = self.gpus.len() as u32;
-            let gpu = *places.entry(place).or_insert(next);
-            if gpu == next {
-                let [cluster, machine, gpu_id] = place;
-                self.gpus.push(Gpu {
-                    cluster,
-                    machine,
-                    gpu_id,
-                    device_name: Name::UNKNOWN,
-                    device: Name::UNKNOWN,
-                    family: Name::UNKNOWN,
-                    tier: Name::UNKNOWN,
-                    owner_class: Name::UNKNOWN,
-                    backfill_class: Name::UNKNOWN,
-                });
-            }
-            // What is known of a GPU changes rarely if ever; what is known counts.
-            let gpu_known = &mut self.gpus[gpu as usize];
-            let [device_name, device, family, tier, owner_class, backfill_class] = known;
-            for (kept, new) in [
-                (&mut gpu_known.device_name, device_name),
-                (&mut gpu_known.device, device),
-                (&mut gpu_known.family, family),
-                (&mut gpu_known.tier, tier),
-                (&mut gpu_known.owner_class, owner_class),
-                (&mut gpu_known.backfill_class, backfill_class),
-            ] {
-                if new != Name::UNKNOWN {
-                    *kept = new;
-                }
-            }
-            let (primary_use, backfill_use) = (word(9).unwrap_or(""), word(10).unwrap_or(""));
-            self.spans.push(Span {
-                gpu,
-                start: starts.value(row),
-                end: ends.value(row),
-                backfill: backfill_situation(primary_use, backfill_use),
-                primary: primary_situation(primary_use),
-                backfill_who,
-                primary_who,
-            });
-        }
-        u32::try_from(self.gpus.len()).context("more GPUs than can be counted")?;
-        Ok(())
+        let situations = kinds.iter().map(|kind| {
+            let text = |name: Name| names.text(name).unwrap_or_default();
+            let (primary_use, backfill_use) = (text(kind.primary_use), text(kind.backfill_use));
+            (backfill_situation(primary_use, backfill_use), primary_situation(primary_use))
+        });
+        Ok(History { situations: situations.collect(), names, gpus, spans })
     }
 
     /// How the backfill side of each GPU went on that is offered for backfill at any time.
     pub(super) fn backfill_phases(&self) -> Vec<GpuPhase> {
         self.phases(|span| {
-            let who = match span.backfill {
-                Situation::Taken => span.backfill_who,
-                Situation::Owner => span.primary_who,
+            let (situation, _) = self.situations[span.kind as usize];
+            let who = match situation {
+                Situation::Taken => span.backfill,
+                Situation::Owner => span.primary,
                 _ => Who::default(),
             };
-            let is_offered = self.gpus[span.gpu as usize].backfill_class != Name::UNKNOWN;
-            is_offered.then_some((span.backfill, who))
+            let is_offered = self.gpus[span.gpu as usize].place.backfill_class != Name::UNKNOWN;
+            is_offered.then_some((situation, who))
         })
     }
 
     /// How the owner's side of each GPU went on.
     pub(super) fn primary_phases(&self) -> Vec<GpuPhase> {
         self.phases(|span| {
-            let is_owners = span.primary == Situation::Owner;
-            Some((span.primary, if is_owners { span.primary_who } else { Who::default() }))
+            let (_, situation) = self.situations[span.kind as usize];
+            let is_owners = situation == Situation::Owner;
+            Some((situation, if is_owners { span.primary } else { Who::default() }))
         })
     }
 
@@ -180,7 +112,7 @@ impl History {
         let mut phases = Vec::new();
         for spans in self.spans.chunk_by(|one, other| one.gpu == other.gpu) {
             let gpu = spans[0].gpu as usize;
-            let watch = watches.entry(self.gpus[gpu].cluster).or_default();
+            let watch = watches.entry(self.gpus[gpu].place.cluster).or_default();
             let mut track = Track::default();
             for span in spans {
                 watch.add(span.start, span.end);
@@ -193,7 +125,7 @@ impl History {
         let watches: HashMap<Name, Watch> =
             watches.into_iter().map(|(cluster, watch)| (cluster, watch.joined())).collect();
         for phase in &mut phases {
-            watches[&self.gpus[phase.gpu].cluster].tell(&mut phase.phase);
+            watches[&self.gpus[phase.gpu].place.cluster].tell(&mut phase.phase);
         }
         phases
     }
@@ -218,37 +150,5 @@ fn primary_situation(primary_use: &str) -> Situation {
         "idle" => Situation::Open,
         "drained" | "prevented" => Situation::Drained,
         _ => Situation::Gone,
-    }
-}
-
-/// A text, held once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Name(u32);
-
-impl Name {
-    pub(super) const UNKNOWN: Name = Name(0);
-}
-
-/// The texts by their names.
-#[derive(Clone, Default)]
-pub(super) struct Names {
-    texts: Vec<Box<str>>,
-    by_text: HashMap<Box<str>, Name>,
-}
-
-impl Names {
-    pub(super) fn of(&mut self, text: Option<&str>) -> Name {
-        let Some(text) = text else { return Name::UNKNOWN };
-        if let Some(name) = self.by_text.get(text) {
-            return *name;
-        }
-        self.texts.push(text.into());
-        let name = Name(self.texts.len() as u32);
-        self.by_text.insert(text.into(), name);
-        name
-    }
-
-    pub(super) fn text(&self, name: Name) -> Option<&str> {
-        Some(&self.texts[name.0.checked_sub(1)? as usize])
     }
 }

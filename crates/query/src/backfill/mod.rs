@@ -6,6 +6,7 @@
 //! - `backfill_attempt`: the executions of jobs on backfill, and how each ended.
 
 mod attempt;
+mod column;
 mod history;
 mod phase;
 
@@ -13,12 +14,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use anyhow::Context;
 use async_trait::async_trait;
-use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, Int64Array, RecordBatch, StringViewArray, TimestampMicrosecondArray,
-};
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
 use datafusion::datasource::TableType;
@@ -30,11 +28,13 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 use futures::lock::Mutex;
 
-use attempt::Attempt;
-use history::{History, Name, Names};
+use attempt::Attempts;
+use column::Column;
+use history::{Gpu, GpuPhase, History};
 
 use crate::judgement::Judgement;
-use crate::{Term, mentions};
+use crate::names::Names;
+use crate::{Question, Term, mentions, term};
 
 /// Every table of backfill: its name, and what a row of it is.
 pub static TABLES: [(&str, &str); 3] = [
@@ -62,8 +62,7 @@ pub static TABLES: [(&str, &str); 3] = [
 
 /// Whether a statement needs a term because one of the tables is made of it.
 pub(crate) fn rests_on(sql: &str, term: &Term) -> bool {
-    ["gpu_time", "job_run"].contains(&term.name)
-        && TABLES.iter().any(|(name, _)| mentions(sql, name))
+    term.name == "job_run" && TABLES.iter().any(|(name, _)| mentions(sql, name))
 }
 
 /// One of the tables, for one question.
@@ -78,21 +77,42 @@ pub(crate) struct Asked {
     pub(crate) judgement: Arc<Judgement>,
     /// How long a look at a cluster holds, in microseconds.
     pub(crate) holds: BTreeMap<String, i64>,
-    /// Read once, by the first table that needs it.
+    /// The statement that reads the period's spans.
+    spans: String,
+    /// Each made once, by the first table that needs it.
     history: Mutex<Option<Arc<History>>>,
+    attempts: Mutex<Option<Arc<Attempts>>>,
 }
 
 impl Asked {
-    pub(crate) fn new(judgement: Arc<Judgement>, holds: BTreeMap<String, i64>) -> Arc<Asked> {
-        Arc::new(Asked { judgement, holds, history: Mutex::new(None) })
+    pub(crate) fn new(question: &Question, holds: BTreeMap<String, i64>) -> Arc<Asked> {
+        Arc::new(Asked {
+            judgement: question.judgement.clone(),
+            holds,
+            spans: term::gpu_spans(&question.period, question.known_end()),
+            history: Mutex::default(),
+            attempts: Mutex::default(),
+        })
     }
 
     async fn history(&self, context: &SessionContext) -> anyhow::Result<Arc<History>> {
         let mut history = self.history.lock().await;
         match &*history {
             Some(known) => Ok(known.clone()),
-            None => Ok(history.insert(Arc::new(History::read(context).await?)).clone()),
+            None => {
+                Ok(history.insert(Arc::new(History::read(context, &self.spans).await?)).clone())
+            }
         }
+    }
+
+    async fn attempts(&self, context: &SessionContext) -> anyhow::Result<Arc<Attempts>> {
+        let mut attempts = self.attempts.lock().await;
+        if let Some(known) = &*attempts {
+            return Ok(known.clone());
+        }
+        let history = self.history(context).await?;
+        let new = Attempts::find(context, &history, self).await?;
+        Ok(attempts.insert(Arc::new(new)).clone())
     }
 }
 
@@ -109,144 +129,63 @@ pub(crate) fn tables(question: &Arc<Asked>) -> [(&'static str, BackfillTable); 3
     std::array::from_fn(|place| {
         let (kind, question) = (kinds[place], question.clone());
         let schema = Arc::new(match kind {
-            Kind::BackfillPhase | Kind::PrimaryPhase => phase_schema(),
-            Kind::BackfillAttempt => attempt_schema(),
+            Kind::BackfillPhase | Kind::PrimaryPhase => schema(&column::of_phases()),
+            Kind::BackfillAttempt => schema(&column::of_attempts()),
         });
         (TABLES[place].0, BackfillTable { kind, schema, question })
     })
 }
 
-fn text(name: &str) -> Field {
-    Field::new(name, DataType::Utf8View, true)
+fn schema<Row>(columns: &[Column<Row>]) -> Schema {
+    Schema::new(columns.iter().map(Column::field).collect::<Vec<_>>())
 }
 
-fn moment(name: &str) -> Field {
-    Field::new(name, DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), true)
-}
-
-/// What is known of a GPU, or of those of an attempt.
-const GPU_FIELDS: [&str; 8] = [
-    "cluster",
-    "machine",
-    "device_name",
-    "device",
-    "family",
-    "tier",
-    "owner_class",
-    "backfill_class",
-];
-
-fn phase_schema() -> Schema {
-    let mut fields: Vec<Field> = GPU_FIELDS.map(text).into();
-    fields.extend([
-        text("gpu_id"),
-        text("situation"),
-        text("user"),
-        text("job_id"),
-        moment("start_time"),
-        moment("end_time"),
-        text("before"),
-        text("after"),
-    ]);
-    Schema::new(fields)
-}
-
-fn attempt_schema() -> Schema {
-    let mut fields: Vec<Field> = GPU_FIELDS.map(text).into();
-    fields.extend([
-        text("user"),
-        text("job_id"),
-        Field::new("attempt", DataType::Int64, true),
-        Field::new("gpus", DataType::Int64, true),
-        moment("start_time"),
-        moment("end_time"),
-        moment("until_time"),
-        Field::new("is_start_known", DataType::Boolean, false),
-        text("outcome"),
-        text("reason"),
-        text("cause"),
-        text("linked"),
-        text("evictor_user"),
-        text("evictor_job_id"),
-        text("evictor_confidence"),
-    ]);
-    Schema::new(fields)
+/// The rows of a table as a statement needs them: some columns, in pieces that are worked on side
+/// by side.
+fn batches<Row>(
+    columns: &[Column<Row>],
+    schema: &SchemaRef,
+    projection: &[usize],
+    (names, gpus, rows): (&Names, &[Gpu], &[Row]),
+    partitions: usize,
+) -> Result<Vec<Vec<RecordBatch>>> {
+    const ROWS_AT_ONCE: usize = 8192; // as many as DataFusion takes
+    let texts = names.array();
+    let arrays = projection.iter().map(|place| columns[*place].array(&texts, gpus, rows)).collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+    let schema = Arc::new(schema.project(projection)?);
+    let all = RecordBatch::try_new_with_options(schema, arrays, &options)?;
+    let mut pieces: Vec<Vec<RecordBatch>> = vec![Vec::new(); partitions];
+    for (piece, start) in (0..all.num_rows()).step_by(ROWS_AT_ONCE).enumerate() {
+        let length = ROWS_AT_ONCE.min(all.num_rows() - start);
+        pieces[piece % partitions].push(all.slice(start, length));
+    }
+    Ok(pieces)
 }
 
 impl BackfillTable {
-    async fn rows(&self, context: &SessionContext) -> anyhow::Result<RecordBatch> {
+    async fn batches(
+        &self,
+        context: &SessionContext,
+        projection: &[usize],
+    ) -> anyhow::Result<Vec<Vec<RecordBatch>>> {
         let history = self.question.history(context).await?;
-        let columns = match self.kind {
-            Kind::BackfillPhase => phase_columns(&history, &history.backfill_phases()),
-            Kind::PrimaryPhase => phase_columns(&history, &history.primary_phases()),
-            Kind::BackfillAttempt => {
-                let mut names = history.names.clone();
-                let attempts =
-                    attempt::attempts(context, &history, &mut names, &self.question).await?;
-                attempt_columns(&names, &attempts)
-            }
+        let (names, gpus) = (&history.names, &history.gpus[..]);
+        let partitions = context.copied_config().target_partitions();
+        let of_phases = |phases: &[GpuPhase]| {
+            let rows = (names, gpus, phases);
+            batches(&column::of_phases(), &self.schema, projection, rows, partitions)
         };
-        RecordBatch::try_new(self.schema.clone(), columns).context("the columns of a table")
+        Ok(match self.kind {
+            Kind::BackfillPhase => of_phases(&history.backfill_phases())?,
+            Kind::PrimaryPhase => of_phases(&history.primary_phases())?,
+            Kind::BackfillAttempt => {
+                let attempts = self.question.attempts(context).await?;
+                let rows = (&attempts.names, gpus, &attempts.list[..]);
+                batches(&column::of_attempts(), &self.schema, projection, rows, partitions)?
+            }
+        })
     }
-}
-
-fn texts(names: &Names, each: impl Iterator<Item = Name>) -> ArrayRef {
-    Arc::new(each.map(|name| names.text(name)).collect::<StringViewArray>())
-}
-
-fn moments(each: impl Iterator<Item = Option<i64>>) -> ArrayRef {
-    Arc::new(each.collect::<TimestampMicrosecondArray>().with_timezone("UTC"))
-}
-
-fn phase_columns(history: &History, phases: &[history::GpuPhase]) -> Vec<ArrayRef> {
-    let names = &history.names;
-    let gpu = |place: usize| {
-        texts(names, phases.iter().map(|phase| history.gpus[phase.gpu].known()[place]))
-    };
-    let words = |word: fn(&history::GpuPhase) -> &'static str| -> ArrayRef {
-        Arc::new(StringViewArray::from_iter_values(phases.iter().map(word)))
-    };
-    let mut columns: Vec<ArrayRef> = (0..GPU_FIELDS.len()).map(gpu).collect();
-    columns.extend([
-        texts(names, phases.iter().map(|phase| history.gpus[phase.gpu].gpu_id)),
-        words(|phase| phase.phase.situation.name()),
-        texts(names, phases.iter().map(|phase| phase.phase.who.user)),
-        texts(names, phases.iter().map(|phase| phase.phase.who.job)),
-        moments(phases.iter().map(|phase| Some(phase.phase.start))),
-        moments(phases.iter().map(|phase| Some(phase.phase.end))),
-        words(|phase| phase.phase.before.name()),
-        words(|phase| phase.phase.after.name()),
-    ]);
-    columns
-}
-
-fn attempt_columns(names: &Names, attempts: &[Attempt]) -> Vec<ArrayRef> {
-    let name = |of: fn(&Attempt) -> Name| texts(names, attempts.iter().map(of));
-    let words = |word: fn(&Attempt) -> Option<&'static str>| -> ArrayRef {
-        Arc::new(attempts.iter().map(word).collect::<StringViewArray>())
-    };
-    let known = |place: usize| texts(names, attempts.iter().map(|attempt| attempt.known[place]));
-    let mut columns: Vec<ArrayRef> = (0..GPU_FIELDS.len()).map(known).collect();
-    columns.extend([
-        name(|attempt| attempt.who.user),
-        name(|attempt| attempt.who.job),
-        Arc::new(attempts.iter().map(|attempt| attempt.number).collect::<Int64Array>()),
-        Arc::new(attempts.iter().map(|attempt| attempt.gpus).collect::<Int64Array>()),
-        moments(attempts.iter().map(|attempt| Some(attempt.start))),
-        moments(attempts.iter().map(|attempt| attempt.end)),
-        moments(attempts.iter().map(|attempt| Some(attempt.until))),
-        Arc::new(
-            attempts.iter().map(|attempt| Some(attempt.is_start_known)).collect::<BooleanArray>(),
-        ),
-        words(|attempt| Some(attempt.outcome.name())),
-        name(|attempt| attempt.reason),
-        words(|attempt| attempt.cause),
-        words(|attempt| Some(attempt.linked.name())),
-        name(|attempt| attempt.evictor.map_or(Name::UNKNOWN, |evictor| evictor.who.user)),
-        name(|attempt| attempt.evictor.map_or(Name::UNKNOWN, |evictor| evictor.who.job)),
-        words(|attempt| attempt.evictor.map(|evictor| evictor.confidence)),
-    ]);
-    columns
 }
 
 #[async_trait]
@@ -271,11 +210,14 @@ impl TableProvider for BackfillTable {
             .downcast_ref::<SessionState>()
             .ok_or_else(|| DataFusionError::Internal("a session of another kind".to_owned()))?;
         let context = SessionContext::new_with_state(state.clone());
-        let rows =
-            self.rows(&context).await.map_err(|error| DataFusionError::External(error.into()))?;
-        let source =
-            MemorySourceConfig::try_new_exec(&[vec![rows]], self.schema(), projection.cloned())?;
-        Ok(source)
+        let all = (0..self.schema.fields().len()).collect();
+        let projection = projection.unwrap_or(&all);
+        let batches = self
+            .batches(&context, projection)
+            .await
+            .map_err(|error| DataFusionError::External(error.into()))?;
+        let schema = Arc::new(self.schema.project(projection)?);
+        Ok(MemorySourceConfig::try_new_exec(&batches, schema, None)?)
     }
 }
 

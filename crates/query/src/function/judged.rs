@@ -148,8 +148,14 @@ fn each<T: Copy + Eq + Hash, G: Copy>(
     function: impl Fn(T) -> Option<G>,
 ) -> impl Iterator<Item = Option<G>> {
     let mut known: HashMap<T, Option<G>> = HashMap::new();
+    let mut last = (None, None); // most rows say what the one before says
     values.map(move |value| {
-        value.and_then(|value| *known.entry(value).or_insert_with(|| function(value)))
+        if last.0 != value {
+            let given =
+                value.and_then(|value| *known.entry(value).or_insert_with(|| function(value)));
+            last = (value, given);
+        }
+        last.1
     })
 }
 
@@ -183,13 +189,13 @@ fn device_of(site: &Judgement, names: &StringViewArray) -> ArrayRef {
         })
     })
     .collect();
-    let texts = |text: fn(&Known<'_>) -> Option<String>| -> ArrayRef {
+    let texts = |text: for<'a> fn(&Known<'a>) -> Option<&'a str>| -> ArrayRef {
         Arc::new(known.iter().map(|known| text(known.as_ref()?)).collect::<StringViewArray>())
     };
     let columns = vec![
-        texts(|known| Some(known.name.to_owned())),
-        texts(|known| Some(known.family.to_owned())),
-        texts(|known| known.tier.map(str::to_owned)),
+        texts(|known| Some(known.name)),
+        texts(|known| Some(known.family)),
+        texts(|known| known.tier),
         Arc::new(known.iter().map(|known| known.as_ref()?.weight).collect::<Float64Array>()),
         // What is not known to be hidden is shown.
         Arc::new(BooleanArray::from_iter(

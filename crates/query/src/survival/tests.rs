@@ -70,14 +70,21 @@ fn quantiles_equal_those_of_lifelines() {
 
 #[test]
 fn the_log_rank_test_equals_that_of_lifelines() {
-    let two = log_rank(&groups()[..2]).expect("two groups");
-    near(two.statistic, 6.961477423308942);
-    near(two.p_value, 0.00832832339404832);
-    assert_eq!(two.degrees_of_freedom, 1);
-    let three = log_rank(&groups()).expect("three groups");
-    near(three.statistic, 5.071137574977905);
-    near(three.p_value, 0.0792166490093747);
-    assert_eq!(three.degrees_of_freedom, 2);
+    let groups = groups();
+    let groups: [&[Observation]; 3] = std::array::from_fn(|place| &groups[place][..]);
+    let check = |compared: Option<LogRank>, statistic: f64, p_value: f64| {
+        let compared = compared.expect("something ended");
+        near(compared.statistic, statistic);
+        near(compared.p_value, p_value);
+    };
+    // Of two groups each is the other's others.
+    for compared in log_rank(&groups[..2]) {
+        check(compared, 6.961477423308942, 0.00832832339404832);
+    }
+    let three = log_rank(&groups);
+    check(three[0], 2.869707750726542, 0.09026125885128838);
+    check(three[1], 4.482324963178341, 0.034247102485642);
+    check(three[2], 0.6769356412690903, 0.410643926356392);
 }
 
 #[test]
@@ -133,10 +140,10 @@ fn a_curve_by_hand() {
 fn of_nothing_nothing_is_known() {
     let nothing = Curve::of(&[]);
     assert_eq!((nothing.survival(1.0), nothing.time_until(0.5)), (None, None));
-    assert_eq!(log_rank(&[]), None);
-    assert_eq!(log_rank(&[vec![Observation { seconds: 1.0, ended: true }]]), None);
-    let none_ended = vec![Observation { seconds: 1.0, ended: false }];
-    assert_eq!(log_rank(&[none_ended.clone(), none_ended]), None);
+    assert_eq!(log_rank(&[]), []);
+    assert_eq!(log_rank(&[&[Observation { seconds: 1.0, ended: true }]]), [None]);
+    let none_ended: &[Observation] = &[Observation { seconds: 1.0, ended: false }];
+    assert_eq!(log_rank(&[none_ended, none_ended]), [None, None]);
 }
 
 /// All of them ended: below the last one nothing is left, and that is known for ever.

@@ -14,7 +14,7 @@ pub(super) static TERM: Term = Term {
                owner_class,
                CASE WHEN state = 'claimed' THEN 'primary' ELSE 'backfill' END AS side,
                CASE WHEN state = 'claimed' THEN primary_class ELSE backfill_class END AS class,
-               CASE WHEN state = 'claimed' THEN primary_user ELSE backfill_user END AS user,
+               user,
                microseconds / 1e6 AS seconds
         FROM ",
         gpu_shown!(concat!(
@@ -23,15 +23,22 @@ pub(super) static TERM: Term = Term {
                                bool_or(projects_said) OVER (PARTITION BY cluster, machine)
                                    AS machine_projects
                         FROM (
-                            SELECT cluster, machine, primary_user, backfill_user, ",
+                            SELECT cluster, machine, user, ",
             gpu_state_columns!(),
             ",
                                    sum(arrow_cast(to_time, 'Int64') - arrow_cast(from_time, 'Int64'))
                                        AS microseconds
-                            FROM ",
+                            FROM (
+                                SELECT *,
+                                       CASE WHEN primary_state IN ('Claimed', 'Preempting')
+                                            THEN primary_user
+                                            ELSE backfill_user
+                                       END AS user
+                                FROM ",
             gpu_cut!(),
             "
-                            GROUP BY cluster, machine, primary_user, backfill_user, ",
+                            )
+                            GROUP BY cluster, machine, user, ",
             gpu_state_columns!(),
             "
                         )

@@ -235,12 +235,45 @@ pub(crate) fn create_view(
             (None, _) => sql = of_attempts.to_owned(),
         }
     }
-    let sql = sql
-        .replace("$start", &moment(period.start))
-        .replace("$end", &moment(period.end))
-        .replace("$known_end", &moment(known_end));
-    format!("CREATE VIEW {} AS {sql}", term.name)
+    format!("CREATE VIEW {} AS {}", term.name, with_period(&sql, period, known_end))
 }
+
+fn with_period(sql: &str, period: &Period, known_end: Timestamp) -> String {
+    sql.replace("$start", &moment(period.start))
+        .replace("$end", &moment(period.end))
+        .replace("$known_end", &moment(known_end))
+}
+
+/// The statement that reads the spans of a period as [`crate::gpu_history`] holds them.
+pub(crate) fn gpu_spans(period: &Period, known_end: Timestamp) -> String {
+    with_period(
+        concat!(
+            "
+            SELECT cluster, machine, gpu_id, primary_user, primary_job_id, backfill_user,
+                   backfill_job_id, from_time, to_time, ",
+            gpu_state_columns!(),
+            " FROM ",
+            gpu_cut!()
+        ),
+        period,
+        known_end,
+    )
+}
+
+/// The statement that judges what such spans say.
+pub(crate) const GPU_KINDS: &str = concat!(
+    "
+    SELECT kind, device_name, device, family, tier, owner_class, backfill_class, primary_use,
+           backfill_use
+    FROM ",
+    gpu_shown!(
+        "(
+            SELECT *,
+                   bool_or(projects_said) OVER (PARTITION BY cluster, machine) AS machine_projects
+            FROM internal.gpu_kind
+        )"
+    )
+);
 
 /// Whether a term takes sums of days from a table.
 pub(crate) fn rests_on(term: &Term, sums: &Table) -> bool {

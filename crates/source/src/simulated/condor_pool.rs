@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use super::alive::Alive;
 use super::condor_machines::{Machine, Outage, OutageKind, Owner, machines, outages};
 use super::condor_workload::{Exit, Job, KINDS, Kind, Stream, Wish};
+use super::random::Random;
 use super::{CONDOR_POOL, DAY, Moment, NEVER, Span};
 
 /// What happened in the pool.
@@ -137,9 +138,30 @@ const RETIREMENT_SECONDS: Moment = 3600;
 const WARM_UP: Moment = 2 * DAY;
 pub(super) const ACCESS_POINTS: u32 = 2;
 
+/// When owners come back for a GPU after a backfill job took it: in seconds, by W. Weibull's law,
+/// which is the exponential one with a shape of 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReturnLaw {
+    pub scale_seconds: f64,
+    pub shape: f64,
+}
+
+struct Returns {
+    law: ReturnLaw,
+    random: Random,
+}
+
+impl Returns {
+    fn next(&mut self) -> Moment {
+        let ReturnLaw { scale_seconds, shape } = self.law;
+        (scale_seconds * self.random.exponential(1.0).powf(1.0 / shape)) as Moment
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     End { execution: u32 },
+    OwnersReturn { execution: u32 },
     OutageEnd { outage: u32 },
     OutageStart { outage: u32 },
     Retirement { outage: u32 },
@@ -178,6 +200,7 @@ struct Simulation {
     slots: Vec<Slots>,
     gpus: Vec<[Gpu; 8]>,
     streams: [Stream; KINDS.len()],
+    returns: Option<Returns>,
     /// Jobs that wait, by kind.
     queues: [Vec<u32>; KINDS.len()],
     events: BinaryHeap<Reverse<(Moment, Event)>>,
@@ -186,7 +209,13 @@ struct Simulation {
 }
 
 impl CondorPool {
-    pub(super) fn simulate(seed: u64, span: Span, machine_count: u32) -> CondorPool {
+    /// With the law by which owners come back, where they do nothing else.
+    pub(super) fn simulate(
+        seed: u64,
+        span: Span,
+        machine_count: u32,
+        law: Option<&ReturnLaw>,
+    ) -> CondorPool {
         let machines = machines(seed, machine_count);
         let begin = span.start.saturating_sub(WARM_UP);
         let streams = KINDS.map(|kind| Stream::new(seed, kind, &machines, begin));
@@ -197,6 +226,7 @@ impl CondorPool {
             slots: vec![free; machines.len()],
             gpus: vec![[gpu; 8]; machines.len()],
             streams,
+            returns: law.map(|law| Returns { law: law.clone(), random: Random::new(seed, 40) }),
             queues: Default::default(),
             events: BinaryHeap::new(),
             cycle_is_due: false,
@@ -250,11 +280,14 @@ impl CondorPool {
 
 impl Simulation {
     fn run(&mut self, begin: Moment, end: Moment) {
-        for (index, outage) in (0..).zip(&self.pool.outages) {
-            self.events.push(Reverse((outage.start, Event::OutageStart { outage: index })));
-        }
-        for kind in KINDS {
-            self.at(begin, Event::Submission { kind });
+        if self.returns.is_some() {
+            self.pool.outages.clear();
+            self.at(begin, Event::Submission { kind: Kind::Backfill });
+        } else {
+            for (index, outage) in (0..).zip(&self.pool.outages) {
+                self.events.push(Reverse((outage.start, Event::OutageStart { outage: index })));
+            }
+            KINDS.into_iter().for_each(|kind| self.at(begin, Event::Submission { kind }));
         }
         while let Some(Reverse((now, event))) = self.events.pop() {
             if now > end {
@@ -262,6 +295,7 @@ impl Simulation {
             }
             match event {
                 Event::End { execution } => self.end_as_planned(execution, now),
+                Event::OwnersReturn { execution } => self.owners_return(execution, now),
                 Event::OutageStart { outage } => self.outage_start(outage, now),
                 Event::OutageEnd { outage } => self.outage_end(outage, now),
                 Event::Retirement { outage } => {
@@ -402,6 +436,16 @@ impl Simulation {
         });
         self.hold_gpus(machine, gpus, side, Some(index), now);
         self.at(now + seconds, Event::End { execution });
+        if let Some(returns) = &mut self.returns {
+            let after = returns.next();
+            self.at(now.saturating_add(after), Event::OwnersReturn { execution });
+        }
+    }
+
+    fn owners_return(&mut self, execution: u32, now: Moment) {
+        let Execution { machine, start, job, .. } = self.pool.executions[execution as usize];
+        let is_it = |running: &Execution| (running.start, running.job) == (start, job);
+        self.vacate(machine, now, PREEMPTED, is_it);
     }
 
     fn end_as_planned(&mut self, execution: u32, now: Moment) {

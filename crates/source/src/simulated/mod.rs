@@ -38,6 +38,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::machine::{Command, Failure, Machine};
 use condor_machines::Owner;
 use condor_pool::CondorPool;
+pub use condor_pool::ReturnLaw;
 use slurm_cluster::SlurmCluster;
 pub use truth::{TrueAttempt, TrueGpuInterval, TrueOutage, Truth};
 
@@ -77,6 +78,16 @@ pub struct Site {
 
 impl Site {
     pub fn new(scale: &Scale) -> Site {
+        Site::simulate(scale, None)
+    }
+
+    /// A site in whose pool nothing ends a backfill job but itself and its owners' return, which
+    /// follows a law.
+    pub fn with_returns(scale: &Scale, law: &ReturnLaw) -> Site {
+        Site::simulate(scale, Some(law))
+    }
+
+    fn simulate(scale: &Scale, law: Option<&ReturnLaw>) -> Site {
         let span = Span { start: moment(scale.start), end: moment(scale.end) };
         Site {
             span,
@@ -86,7 +97,7 @@ impl Site {
                 scale.slurm_jobs_per_day,
                 scale.slurm_nodes,
             ),
-            condor: CondorPool::simulate(scale.seed, span, scale.condor_machines),
+            condor: CondorPool::simulate(scale.seed, span, scale.condor_machines, law),
             truth: OnceLock::new(),
         }
     }

@@ -1,0 +1,95 @@
+//! Texts that are held once and compared by number.
+
+use std::hash::BuildHasher;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder, UInt32Array,
+};
+use datafusion::arrow::compute::{cast, take};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::error::ArrowError;
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+/// A text, or that it is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Name(u32);
+
+impl Name {
+    pub(crate) const UNKNOWN: Name = Name(0);
+}
+
+/// The texts by their names.
+#[derive(Clone, Default)]
+pub(crate) struct Names {
+    /// One behind the other.
+    texts: String,
+    /// Where each ends.
+    ends: Vec<usize>,
+    places: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Names {
+    pub(crate) fn of(&mut self, text: Option<&str>) -> Name {
+        let Some(text) = text else { return Name::UNKNOWN };
+        let Names { texts, ends, places, hasher } = self;
+        let text_at = |place: u32| at(texts, ends, place as usize);
+        let hash = hasher.hash_one(text);
+        if let Some(place) = places.find(hash, |place| text_at(*place) == text) {
+            return Name(place + 1);
+        }
+        let place = u32::try_from(ends.len()).expect("a period has fewer than 2³² names");
+        places.insert_unique(hash, place, |place| hasher.hash_one(text_at(*place)));
+        texts.push_str(text);
+        ends.push(texts.len());
+        Name(place + 1)
+    }
+
+    pub(crate) fn text(&self, name: Name) -> Option<&str> {
+        Some(at(&self.texts, &self.ends, name.0.checked_sub(1)? as usize))
+    }
+
+    /// All texts, by the numbers of their names, for [`column`].
+    pub(crate) fn array(&self) -> StringViewArray {
+        let mut array = StringViewBuilder::with_capacity(self.ends.len() + 1);
+        array.append_null();
+        (0..self.ends.len())
+            .for_each(|place| array.append_value(at(&self.texts, &self.ends, place)));
+        array.finish()
+    }
+}
+
+fn at<'a>(texts: &'a str, ends: &[usize], place: usize) -> &'a str {
+    let start = place.checked_sub(1).map_or(0, |before| ends[before]);
+    &texts[start..ends[place]]
+}
+
+/// A column of texts, which share the bytes of [`Names::array`].
+pub(crate) fn column(array: &StringViewArray, each: impl Iterator<Item = Name>) -> ArrayRef {
+    let places = UInt32Array::from_iter_values(each.map(|name| name.0));
+    take(array, &places, None).expect("every name has its text")
+}
+
+/// Reads a column of texts row after row; most say what the one before says.
+pub(crate) struct TextColumn {
+    column: StringViewArray,
+    last: Option<(usize, Name)>,
+}
+
+impl TextColumn {
+    /// Words that a term writes itself have another type than those of a table.
+    pub(crate) fn new(column: &ArrayRef) -> Result<TextColumn, ArrowError> {
+        let column = cast(column, &DataType::Utf8View)?.as_string_view().clone();
+        Ok(TextColumn { column, last: None })
+    }
+
+    pub(crate) fn name(&mut self, row: usize, names: &mut Names) -> Name {
+        let text = |row: usize| self.column.is_valid(row).then(|| self.column.value(row));
+        let name = match self.last {
+            Some((last, name)) if text(last) == text(row) => name,
+            _ => names.of(text(row)),
+        };
+        self.last = Some((row, name));
+        name
+    }
+}
