@@ -1,7 +1,7 @@
 //! One attempt of a job on the simulated SLURM cluster.
 
 use super::slurm_nodes::Need;
-use super::slurm_workload::{Ending, FIRST_UID, Partition, Plan, Pool, USERS, User};
+use super::slurm_workload::{Ending, FIRST_GID, FIRST_UID, Partition, Plan, Pool, USERS, User};
 use super::text::{number, push};
 use super::{Moment, NEVER};
 
@@ -66,6 +66,12 @@ impl Attempt {
 
     pub(super) fn uid(&self) -> u32 {
         FIRST_UID + u32::from(self.user)
+    }
+
+    /// The number of the user's group, which has the name of the account.
+    pub(super) fn gid(&self) -> u32 {
+        let is_alike = |user: &User| user.account == self.user().account;
+        FIRST_GID + USERS.iter().take_while(|user| !is_alike(user)).count() as u32
     }
 
     /// Over all nodes.

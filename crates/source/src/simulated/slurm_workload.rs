@@ -62,6 +62,7 @@ pub(super) struct User {
 }
 
 pub(super) const FIRST_UID: u32 = 20_001;
+pub(super) const FIRST_GID: u32 = 30_001;
 
 /// What a user asks for, and what of it is then used.
 struct Habit {

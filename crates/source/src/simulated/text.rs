@@ -92,20 +92,60 @@ pub(super) fn time_limit(out: &mut Vec<u8>, minutes: u32) {
     };
 }
 
-/// Memory as squeue and scontrol convert it: to the next unit where that leaves a whole or a half.
+/// What an amount of memory is counted in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Unit {
+    Byte,
+    Mebibyte,
+}
+
+/// Memory as squeue and scontrol convert it.
 pub(super) fn memory(out: &mut Vec<u8>, megabytes: u64) {
-    let (mut value, mut unit) = (megabytes as f64, 0);
-    while value >= 1024.0 && (value as u64).is_multiple_of(512) && unit < 2 {
+    converted(out, megabytes, Unit::Mebibyte);
+}
+
+/// An amount in the next larger unit, and so on, where that leaves a whole or a half.
+pub(super) fn converted(out: &mut Vec<u8>, amount: u64, unit: Unit) {
+    const LETTERS: [&str; 5] = ["", "K", "M", "G", "T"];
+    let (mut value, mut letter) = (amount as f64, unit.letter());
+    while value >= 1024.0 && (value as u64).is_multiple_of(512) && letter + 1 < LETTERS.len() {
         value /= 1024.0;
-        unit += 1;
+        letter += 1;
     }
-    let letter = ["M", "G", "T"][unit];
+    let letter = LETTERS[letter];
     // Vec<u8> takes whatever is written to it.
     let _ = if value.fract() == 0.0 {
         write!(out, "{value}{letter}")
     } else {
         write!(out, "{value:.2}{letter}")
     };
+}
+
+/// The same as it was counted.
+pub(super) fn unconverted(out: &mut Vec<u8>, amount: u64, unit: Unit) {
+    number(out, amount);
+    if unit == Unit::Mebibyte {
+        out.push(b'M');
+    }
+}
+
+/// Bytes that were read or written, which sacct always shows in mebibytes: `0.03M`.
+pub(super) fn disk(out: &mut Vec<u8>, bytes: u64) {
+    let hundredths = bytes * 100 / (1 << 20);
+    number(out, hundredths / 100);
+    out.push(b'.');
+    two_digits(out, hundredths % 100);
+    out.push(b'M');
+}
+
+impl Unit {
+    /// Its place among the letters of units.
+    fn letter(self) -> usize {
+        match self {
+            Unit::Byte => 0,
+            Unit::Mebibyte => 2,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -131,6 +171,20 @@ mod tests {
         ] {
             assert_eq!(written(|out| memory(out, megabytes)), expected);
         }
+    }
+
+    #[test]
+    fn bytes_are_converted_as_sacct_does() {
+        // From fixtures/slurm-22.05/sacct-all-noconvert.psv, and the same job's row without it.
+        for (bytes, expected) in
+            [(11_227_136, "10964K"), (224_800_768, "219532K"), (2 << 30, "2G"), (1000, "1000")]
+        {
+            assert_eq!(written(|out| converted(out, bytes, Unit::Byte)), expected);
+        }
+        assert_eq!(written(|out| unconverted(out, 2048, Unit::Mebibyte)), "2048M");
+        assert_eq!(written(|out| unconverted(out, 11_227_136, Unit::Byte)), "11227136");
+        // 32,435 bytes are 0.0309 MiB.
+        assert_eq!(written(|out| disk(out, 32_435)), "0.03M");
     }
 
     #[test]
