@@ -1,7 +1,9 @@
 //! What `bench/run` measures, a process a step, so that each has its own CPU time and memory.
 //!
-//! `bench print FOLDER SEED DAYS JOBS_A_DAY NODES FIRST_DAY` writes what the simulated `sacct`
-//! prints, a file a day; `bench ingest FOLDER DATA_DIR` parses those files and writes the lake.
+//! `bench print FOLDER SEED DAYS JOBS_A_DAY NODES FIRST_DAY [COLUMNS]` writes what the simulated
+//! `sacct` prints, a file a day: as `plimsoll collect` asks it, or for these columns, in the units
+//! and of the runs that it prints unasked. `bench ingest FOLDER DATA_DIR` parses files of the first
+//! kind and writes the lake.
 //!
 //! `bench slots FOLDER MACHINES LOOKS` writes what the simulated `condor_status` prints every five
 //! minutes, a file a look.
@@ -10,6 +12,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use jiff::civil::Date;
@@ -19,19 +22,20 @@ use lake::Lake;
 use record::Job;
 use source::simulated::{Scale, Simulated, Site};
 use source::slurm::{self, Offered, Sacct};
-use source::{Machine, Parser, htcondor};
+use source::{Command, Machine, Parser, htcondor};
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        ["print", folder, seed, days, jobs, nodes, first] => print(
+        ["print", folder, seed, days, jobs, nodes, first, ref columns @ ..] => print(
             Path::new(folder),
             seed.parse()?,
             days.parse()?,
             jobs.parse()?,
             nodes.parse()?,
             first.parse()?,
+            columns.first().copied(),
         ),
         ["ingest", folder, data_dir] => tokio::runtime::Builder::new_current_thread()
             .build()?
@@ -47,7 +51,15 @@ fn midnight(day: Date) -> Result<Timestamp> {
     Ok(day.to_zoned(TimeZone::UTC)?.timestamp())
 }
 
-fn print(folder: &Path, seed: u64, days: i64, jobs: u32, nodes: u32, first: Date) -> Result<()> {
+fn print(
+    folder: &Path,
+    seed: u64,
+    days: i64,
+    jobs: u32,
+    nodes: u32,
+    first: Date,
+    columns: Option<&str>,
+) -> Result<()> {
     fs::create_dir_all(folder)?;
     let start = midnight(first)?;
     let end = start + SignedDuration::from_hours(24 * days);
@@ -72,19 +84,36 @@ fn print(folder: &Path, seed: u64, days: i64, jobs: u32, nodes: u32, first: Date
         let next = day.tomorrow()?;
         let mut file = BufWriter::new(File::create(folder.join(format!("{day}.txt")))?);
         let mut written = Ok(());
-        machine.run(
-            &slurm::sacct(midnight(day)?, midnight(next)?, &offered, None),
-            &mut |piece| {
-                if written.is_ok() {
-                    written = file.write_all(piece);
-                }
-            },
-        )?;
+        let command = match columns {
+            None => slurm::sacct(midnight(day)?, midnight(next)?, &offered, None),
+            Some(columns) => sacct_of(day, next, columns),
+        };
+        machine.run(&command, &mut |piece| {
+            if written.is_ok() {
+                written = file.write_all(piece);
+            }
+        })?;
         written?;
         file.flush()?;
         day = next;
     }
     Ok(())
+}
+
+/// Asks for some columns, and for nothing else that is not usual.
+fn sacct_of(start: Date, end: Date, columns: &str) -> Command {
+    Command {
+        program: "sacct",
+        arguments: vec![
+            "--allusers".to_owned(),
+            "--parsable2".to_owned(),
+            "--delimiter=\x1f".to_owned(),
+            format!("--starttime={start}"),
+            format!("--endtime={end}"),
+            format!("--format={columns}"),
+        ],
+        time_limit: Duration::from_secs(600),
+    }
 }
 
 fn slots(folder: &Path, machines: u32, looks: u32) -> Result<()> {
