@@ -363,7 +363,51 @@ fn is_id(cell: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::each_of_two;
+    use super::*;
+
+    /// Counts what it is given, and keeps nothing.
+    #[derive(Default)]
+    struct Counting {
+        rows: usize,
+        rejects: usize,
+    }
+
+    impl Reader for Counting {
+        fn header(&mut self, _: &[&str]) -> Option<Layout> {
+            Some(Layout { id: 0, last_takes_rest: true })
+        }
+
+        fn row(&mut self, _: u64, _: Row<'_>) {
+            self.rows += 1;
+        }
+
+        fn reject(&mut self, _: u64, _: &str, _: &[u8]) {
+            self.rejects += 1;
+        }
+    }
+
+    /// What is held of a text of 8 MiB is the piece, the open row and the line behind it.
+    #[test]
+    fn what_is_held_does_not_grow_with_the_text() {
+        const PIECE: usize = 4096;
+        const TEXT: usize = 8 << 20;
+        let row = format!("12|{}|name\n", "x".repeat(1024 - 9));
+        assert_eq!(row.len(), 1024);
+        let of_rows = row.repeat(TEXT / row.len());
+        let endless = "x".repeat(TEXT);
+        for (text, rows, rejects) in [(of_rows, 8192, 0), (endless, 0, 1)] {
+            let mut held = Rows::new();
+            let mut reader = Counting::default();
+            held.push(b"JobID|Comment|JobName\n", &mut reader);
+            for piece in text.as_bytes().chunks(PIECE) {
+                held.push(piece, &mut reader);
+                // A buffer that grows may double.
+                assert!(held.buffer.capacity() <= 2 * (2 * LONGEST + PIECE));
+            }
+            held.finish(&mut reader);
+            assert_eq!((reader.rows, reader.rejects), (rows, rejects));
+        }
+    }
 
     #[test]
     fn two_bytes_are_found_wherever_they_stand() {
