@@ -3,6 +3,7 @@
 //! it is in the lake, so a site may change its mind about the past.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use regex::{Regex, RegexBuilder};
 
@@ -87,7 +88,8 @@ impl Tier {
 #[derive(Clone)]
 pub struct Pattern {
     written: String,
-    regex: Regex,
+    /// None for a name that stands for itself alone: nothing needs to be made to compare it.
+    regex: Option<Regex>,
 }
 
 impl Pattern {
@@ -100,6 +102,9 @@ impl Pattern {
             Some(Some(expression)) => expression.to_owned(),
             Some(None) => {
                 return Err("begins as a regular expression and lacks the slash at its end".into());
+            }
+            None if written.is_ascii() && !written.contains(['*', '?']) => {
+                return Ok(Pattern { written: written.to_owned(), regex: None });
             }
             None => {
                 let letters = written.chars().map(|letter| match letter {
@@ -121,7 +126,7 @@ impl Pattern {
                     }
                 }
             })?;
-        Ok(Pattern { written: written.to_owned(), regex })
+        Ok(Pattern { written: written.to_owned(), regex: Some(regex) })
     }
 
     /// The pattern, as it was written.
@@ -130,7 +135,10 @@ impl Pattern {
     }
 
     pub fn matches(&self, name: &str) -> bool {
-        self.regex.is_match(name)
+        match &self.regex {
+            Some(regex) => regex.is_match(name),
+            None => self.written.eq_ignore_ascii_case(name),
+        }
     }
 
     /// Whether it fits a machine: its whole name, or what stands before the first dot.
@@ -161,7 +169,7 @@ impl Default for Judgement {
             researcher_owned: Vec::new(),
             class_names: Vec::new(),
             masks: Vec::new(),
-            devices: known_devices(),
+            devices: KNOWN_DEVICES.clone(),
             hidden_families: Vec::new(),
             preemptible: Vec::new(),
         }
@@ -247,6 +255,9 @@ pub(crate) fn memory_class(memory_mb: i64) -> Option<&'static str> {
         _ => Some(">80GB"),
     }
 }
+
+/// They are made once: regular expressions take as long as a short question.
+static KNOWN_DEVICES: LazyLock<Vec<Device>> = LazyLock::new(known_devices);
 
 /// Models by the names that their makers and SLURM's gres.conf give them. Weights are reference
 /// GPU units (RGU) as the Digital Research Alliance of Canada counts them, where it does.

@@ -344,14 +344,17 @@ struct Calendar<'a> {
 impl Calendar<'_> {
     /// The days, from midnight to midnight, that an interval touches; an empty one lies on the
     /// day that it begins on.
-    fn days(&mut self, start: Timestamp, end: Timestamp) -> Vec<(Timestamp, Timestamp)> {
+    fn days(
+        &mut self,
+        start: Timestamp,
+        end: Timestamp,
+    ) -> impl Iterator<Item = (Timestamp, Timestamp)> {
         self.reach(start, end);
         let first = self.midnights.partition_point(|midnight| *midnight <= start);
         self.midnights[first.saturating_sub(1)..]
             .windows(2)
-            .take_while(|day| day[0] < end || day[0] <= start)
+            .take_while(move |day| day[0] < end || day[0] <= start)
             .map(|day| (day[0], day[1]))
-            .collect()
     }
 
     fn reach(&mut self, start: Timestamp, end: Timestamp) {

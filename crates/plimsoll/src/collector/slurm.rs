@@ -239,12 +239,10 @@ impl Collector {
             let (day, time) = (start.to_zoned(TimeZone::UTC).date(), answer.asked.time);
             self.writer.archive_window(answer.program(), day, time, &answer.frame)?;
         }
-        let (name, time) = (&self.cluster.name, answer.asked.time);
+        let parser = Sacct::new(&self.cluster.name, answer.asked.time).with_room_for(answer.bytes);
         match &self.cluster.slurm_cluster {
-            Some(known_as) => {
-                self.read(answer, Sacct::new(name, time).of_cluster_in_slurmdbd(known_as))
-            }
-            None => self.read(answer, Sacct::new(name, time)),
+            Some(known_as) => self.read(answer, parser.of_cluster_in_slurmdbd(known_as)),
+            None => self.read(answer, parser),
         }
     }
 

@@ -111,6 +111,16 @@ impl Sacct {
         }
     }
 
+    /// Makes room for the jobs of a text of so many bytes: they are large, and are not to be moved
+    /// whenever there are more of them than before. Room that is not used takes no memory.
+    pub fn with_room_for(mut self, bytes: u64) -> Sacct {
+        /// A job with its steps takes some 850 bytes of text.
+        const BYTES_A_JOB: u64 = 800;
+        let jobs = usize::try_from(bytes / BYTES_A_JOB).unwrap_or(0);
+        self.jobs.parsed.records.reserve(jobs);
+        self
+    }
+
     /// Takes only the rows of the cluster with this name in slurmdbd. Otherwise the first row says
     /// which it is: rows of two clusters never become jobs of one.
     pub fn of_cluster_in_slurmdbd(mut self, name: &str) -> Sacct {
