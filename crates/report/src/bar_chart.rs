@@ -62,12 +62,7 @@ impl BarChart {
 }
 
 fn length(value: &Value) -> Option<f64> {
-    let length = match value {
-        Value::Integer(number) => *number as f64,
-        Value::Number(number) => *number,
-        _ => return None,
-    };
-    length.is_finite().then_some(length.max(0.0))
+    value.number().filter(|length| length.is_finite()).map(|length| length.max(0.0))
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@
 //! Words only. Nothing here reads the lake, and nothing knows how a report looks.
 
 mod bar_chart;
+mod bars;
 mod coverage;
+mod curves;
 mod grid;
 mod metric;
 mod period;
@@ -14,7 +16,9 @@ mod table;
 mod unit;
 
 pub use bar_chart::{Bar, BarChart};
+pub use bars::{Amount, Band, Bars, Group, Layout, Part};
 pub use coverage::{ClusterCoverage, Coverage, SkippedFile};
+pub use curves::{Curve, Curves, Point};
 pub use grid::{Cell, Cells, Columns, Grid, GridRow, Run};
 pub use metric::{Family, MetricKind, Sample};
 pub use period::Period;

@@ -1,6 +1,6 @@
 //! A question's answer as a picture: what is to be drawn, not how it looks.
 
-use crate::{Coverage, Grid, Histogram, Period, Series};
+use crate::{Bars, Coverage, Curves, Grid, Histogram, Period, Series};
 
 /// A picture with what its reader must know.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,8 @@ pub enum Drawing {
     Grid(Grid),
     Series(Series),
     Histogram(Histogram),
+    Bars(Bars),
+    Curves(Curves),
 }
 
 /// One of the things that a picture tells apart by colour; its legend has a line for each.

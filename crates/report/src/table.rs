@@ -32,3 +32,14 @@ pub enum Value {
     Time(Timestamp),
     Date(Date),
 }
+
+impl Value {
+    /// The number that it is, if it is one.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Value::Integer(number) => Some(*number as f64),
+            Value::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+}

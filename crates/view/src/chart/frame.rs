@@ -192,6 +192,46 @@ fn ending_lines(picture: &Picture, room: f64) -> Vec<String> {
     lines
 }
 
+/// Says in the middle of a plot that it is empty.
+pub(super) fn nothing(frame: &mut Frame, style: &Style<'_>) {
+    let letters =
+        Letters { size: 12.0, bold: false, color: style.theme.faint, anchor: Anchor::Middle };
+    let plot = frame.plot;
+    let middle = (plot.left + plot.width / 2.0, plot.top + plot.height / 2.0 + 4.0);
+    frame.svg.text(middle.0, middle.1, letters, "Nothing to show");
+}
+
+/// Draws the marks of the axis on the left, and thin lines from them through the plot; `y` is where
+/// an amount lies.
+pub(super) fn amount_axis(
+    frame: &mut Frame,
+    marks: &[(f64, String)],
+    y: impl Fn(f64) -> f64,
+    style: &Style<'_>,
+) {
+    let plot = frame.plot;
+    let letters = Letters { size: AXIS, bold: false, color: style.theme.ink, anchor: Anchor::End };
+    for (mark, words) in marks {
+        let y = y(*mark);
+        frame.svg.line((plot.left, y), (plot.left + plot.width, y), style.theme.line, 0.5);
+        frame.svg.text(plot.left - 6.0, y + AXIS * 0.36, letters, words);
+    }
+}
+
+/// Says below the marks what the axis at the bottom is of.
+pub(super) fn bottom_heading(frame: &mut Frame, heading: &str, style: &Style<'_>) {
+    let plot = frame.plot;
+    let letters =
+        Letters { size: AXIS, bold: false, color: style.theme.faint, anchor: Anchor::Middle };
+    let (x, y) = (plot.left + plot.width / 2.0, plot.top + plot.height + 29.0);
+    frame.svg.text(x, y, letters, heading);
+}
+
+/// The room that the words of an axis on the left need.
+pub(super) fn axis_room<'a>(words: impl Iterator<Item = &'a str>) -> f64 {
+    words.map(|words| width(words, AXIS, false)).fold(0.0, f64::max) + 12.0
+}
+
 /// Draws an axis of time below the plot, and thin lines up through it where `has_grid`.
 pub(super) fn time_axis(
     frame: &mut Frame,

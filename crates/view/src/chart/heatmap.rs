@@ -41,11 +41,7 @@ pub(super) fn draw(picture: &Picture, grid: &Grid, style: &Style<'_>) -> String 
     }
     draw_labels(&mut frame, grid, &margin, row_height, style);
     if grid.rows.is_empty() {
-        let letters =
-            Letters { size: 12.0, bold: false, color: style.theme.faint, anchor: Anchor::Middle };
-        let plot = frame.plot;
-        let middle = (plot.left + plot.width / 2.0, plot.top + plot.height / 2.0 + 4.0);
-        frame.svg.text(middle.0, middle.1, letters, "Nothing to show");
+        frame::nothing(&mut frame, style);
     }
     match &grid.columns {
         Columns::Times(times) => frame::time_axis(&mut frame, picture, times, false, style),
@@ -444,12 +440,12 @@ fn draw_numbers(
         ));
         let size = 8.5;
         if row_height >= size + 3.0 && width(&shown, size, false) + 4.0 <= right - left {
-            let color = if fill.color.is_light() == style.theme.paper.is_light() {
-                style.theme.ink
-            } else {
-                style.theme.paper
+            let letters = Letters {
+                size,
+                bold: false,
+                color: style.theme.ink_on(fill.color),
+                anchor: Anchor::Middle,
             };
-            let letters = Letters { size, bold: false, color, anchor: Anchor::Middle };
             frame.svg.text((left + right) / 2.0, top + row_height / 2.0 + 3.0, letters, &shown);
         }
     }

@@ -5,8 +5,7 @@ use std::fmt::Write;
 use report::{Amounts, Kind, Picture, Series, Unit, Value};
 
 use super::frame::{self, Entry, Frame, Sign};
-use super::letters::width;
-use super::svg::{Anchor, Letters, Short, escaped};
+use super::svg::{Short, escaped};
 use super::{Style, scale};
 
 /// An amount holds for its whole bucket, so areas and lines go in steps. Where something is not
@@ -17,14 +16,11 @@ pub(super) fn draw(picture: &Picture, series: &Series, style: &Style<'_>) -> Str
     let stack: Vec<Option<f64>> = (0..buckets).map(|bucket| sum(&series.stacked, bucket)).collect();
     let lines = series.lines.iter().flat_map(|line| line.values.iter().flatten());
     let highest = stack.iter().flatten().chain(lines).copied().fold(0.0, f64::max);
-    let ticks = scale::ticks(highest, 5);
-    let end = ticks.last().copied().unwrap_or(1.0);
-
-    let labels: Vec<String> = ticks.iter().map(|tick| scale::shown(*tick)).collect();
-    let widest = labels.iter().map(|label| width(label, frame::AXIS, false)).fold(0.0, f64::max);
+    let marks = scale::marks(series.unit, highest, 5);
+    let end = marks.last().map_or(1.0, |(end, _)| *end);
+    let room = frame::axis_room(marks.iter().map(|(_, words)| words.as_str()));
     let entries = legend(picture, series, stack.iter().any(Option::is_none), style);
-    let mut frame =
-        frame::frame(picture, &entries, &axis_words(series), widest + 12.0, 320.0, style);
+    let mut frame = frame::frame(picture, &entries, &axis_words(series), room, 320.0, style);
     let plot = frame.plot;
     let x = |bucket: usize| {
         let (start, end) = (series.edges[0], series.edges[buckets]);
@@ -32,13 +28,7 @@ pub(super) fn draw(picture: &Picture, series: &Series, style: &Style<'_>) -> Str
     };
     let y = |amount: f64| plot.top + plot.height * (1.0 - amount / end);
 
-    for (tick, label) in ticks.iter().zip(&labels) {
-        let letters =
-            Letters { size: frame::AXIS, bold: false, color: style.theme.ink, anchor: Anchor::End };
-        let y = y(*tick);
-        frame.svg.line((plot.left, y), (plot.left + plot.width, y), style.theme.line, 0.5);
-        frame.svg.text(plot.left - 6.0, y + frame::AXIS * 0.36, letters, label);
-    }
+    frame::amount_axis(&mut frame, &marks, y, style);
     draw_gaps(&mut frame, series, &stack, &x, style);
     let mut below = vec![0.0; buckets];
     for amounts in &series.stacked {
@@ -117,7 +107,7 @@ fn sum(stacked: &[Amounts], bucket: usize) -> Option<f64> {
 }
 
 /// What tells lines apart where colours do not.
-fn dashes(index: usize) -> &'static str {
+pub(super) fn dashes(index: usize) -> &'static str {
     ["none", "6 3", "2 3", "8 3 2 3"][index % 4]
 }
 

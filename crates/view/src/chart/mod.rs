@@ -4,6 +4,9 @@
 //! SVG, which stands in pages and files as it is, and of which `picture/png.rs` makes pixels.
 
 pub(crate) mod bar;
+mod bars;
+mod columns;
+mod curves;
 mod frame;
 mod heatmap;
 mod histogram;
@@ -17,7 +20,10 @@ use report::{Drawing, Picture};
 
 use crate::theme::Theme;
 
+pub(crate) use bars::words as bar_words;
+pub(crate) use curves::{log_part, log_times};
 pub(crate) use frame::percent;
+pub(crate) use scale::{duration_words, marks};
 pub(crate) use time_axis::ticks as time_ticks;
 
 /// How a picture is to be drawn.
@@ -40,5 +46,8 @@ pub(crate) fn draw(picture: &Picture, style: &Style<'_>) -> String {
         Drawing::Grid(grid) => heatmap::draw(picture, grid, style),
         Drawing::Series(series) => line::draw(picture, series, style),
         Drawing::Histogram(histogram) => histogram::draw(picture, histogram, style),
+        Drawing::Bars(bars) if bars.is_sequence => columns::draw(picture, bars, style),
+        Drawing::Bars(bars) => bars::draw(picture, bars, style),
+        Drawing::Curves(curves) => curves::draw(picture, curves, style),
     }
 }

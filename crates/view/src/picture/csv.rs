@@ -1,6 +1,8 @@
 //! A picture's numbers as comma-separated values, a line a cell.
 
-use report::{Cells, Columns, Drawing, Grid, GridRow, Histogram, Picture, Series};
+use report::{
+    Band, Bars, Cells, Columns, Curves, Drawing, Grid, GridRow, Histogram, Picture, Series,
+};
 
 use super::{PictureFormat, PictureLook, TooLarge};
 use crate::format::write_csv_line as write_line;
@@ -33,6 +35,8 @@ impl PictureFormat for Csv {
             Drawing::Grid(grid) => write_grid(grid),
             Drawing::Series(series) => write_series(series),
             Drawing::Histogram(histogram) => write_histogram(histogram),
+            Drawing::Bars(bars) => write_bars(bars),
+            Drawing::Curves(curves) => write_curves(curves),
         }
         .into_bytes())
     }
@@ -121,6 +125,36 @@ fn write_histogram(histogram: &Histogram) -> String {
         write_line(&mut text, [bin.label.clone(), number(Some(bin.count))]);
     }
     text
+}
+
+fn write_bars(bars: &Bars) -> String {
+    let mut text = String::new();
+    write_line(&mut text, ["label", "part", "value", "lower", "upper"].map(str::to_owned));
+    for group in &bars.groups {
+        for (part, amount) in bars.parts.iter().zip(&group.amounts) {
+            let [lower, upper] = band(amount.band);
+            let (label, part) = (group.label.clone(), part.name.clone());
+            write_line(&mut text, [label, part, number(amount.value), lower, upper]);
+        }
+    }
+    text
+}
+
+fn write_curves(curves: &Curves) -> String {
+    let mut text = String::new();
+    write_line(&mut text, ["curve", "at_seconds", "value", "lower", "upper"].map(str::to_owned));
+    for curve in &curves.curves {
+        for point in &curve.points {
+            let [lower, upper] = band(point.band);
+            let (at, value) = (number(Some(point.at_seconds)), number(Some(point.value)));
+            write_line(&mut text, [curve.name.clone(), at, value, lower, upper]);
+        }
+    }
+    text
+}
+
+fn band(band: Option<Band>) -> [String; 2] {
+    [band.map(|band| band.lower), band.map(|band| band.upper)].map(number)
 }
 
 fn number(value: Option<f64>) -> String {

@@ -93,7 +93,7 @@ section.picture th, section.picture td {{ padding: .1rem 1rem .1rem 0; text-alig
 fn markup(picture: &Picture, style: &Style<'_>) -> Markup {
     let categories: &[Category] = match &picture.drawing {
         Drawing::Grid(grid) => &grid.categories,
-        Drawing::Series(_) | Drawing::Histogram(_) => &[],
+        _ => &[],
     };
     html! {
         section class="picture" { "\n"

@@ -1,6 +1,9 @@
 //! A picture's numbers as one JSON object, a row a line.
 
-use report::{Amounts, Cells, Columns, Drawing, Grid, GridRow, Histogram, Picture, Series};
+use report::{
+    Amount, Amounts, Bars, Cells, Columns, Curves, Drawing, Grid, GridRow, Group, Histogram,
+    Layout, Picture, Point, Series,
+};
 use serde_json::{Value, json};
 
 use super::{PictureFormat, PictureLook, TooLarge};
@@ -41,6 +44,8 @@ impl PictureFormat for Json {
             Drawing::Grid(grid) => members.extend(grid_members(grid)),
             Drawing::Series(series) => members.extend(series_members(series)),
             Drawing::Histogram(histogram) => members.extend(histogram_members(histogram)),
+            Drawing::Bars(bars) => members.extend(bars_members(bars)),
+            Drawing::Curves(curves) => members.extend(curves_members(curves)),
         }
         members.push(("notes", lines(picture.notes.iter().map(|note| json!(note)))));
         let members: Vec<String> =
@@ -125,5 +130,45 @@ fn histogram_members(histogram: &Histogram) -> Vec<(&'static str, String)> {
         ("count_heading", json!(histogram.count_heading).to_string()),
         ("unit", json!(histogram.count_unit.sign()).to_string()),
         ("bins", lines(histogram.bins.iter().map(bin))),
+    ]
+}
+
+/// The values of a group are in the order of the parts.
+fn bars_members(bars: &Bars) -> Vec<(&'static str, String)> {
+    let bounds = |amount: &Amount| amount.band.map(|band| [band.lower, band.upper]);
+    let group = |group: &Group| {
+        json!({
+            "label": group.label,
+            "values": group.amounts.iter().map(|amount| amount.value).collect::<Vec<_>>(),
+            "bands": group.amounts.iter().map(bounds).collect::<Vec<_>>(),
+        })
+    };
+    let parts: Vec<&str> = bars.parts.iter().map(|part| part.name.as_str()).collect();
+    vec![
+        ("label_heading", json!(bars.label_heading).to_string()),
+        ("heading", json!(bars.heading).to_string()),
+        ("unit", json!(bars.unit.sign()).to_string()),
+        ("is_stacked", json!(bars.layout == Layout::Stacked).to_string()),
+        ("parts", json!(parts).to_string()),
+        ("groups", lines(bars.groups.iter().map(group))),
+    ]
+}
+
+fn curves_members(curves: &Curves) -> Vec<(&'static str, String)> {
+    let bounds = |point: &Point| point.band.map(|band| [band.lower, band.upper]);
+    let of_curve = curves.curves.iter().map(|curve| {
+        let points = &curve.points;
+        json!({
+            "name": curve.name,
+            "at_seconds": points.iter().map(|point| point.at_seconds).collect::<Vec<_>>(),
+            "values": points.iter().map(|point| point.value).collect::<Vec<_>>(),
+            "bands": points.iter().map(bounds).collect::<Vec<_>>(),
+        })
+    });
+    vec![
+        ("at_heading", json!(curves.at_heading).to_string()),
+        ("heading", json!(curves.heading).to_string()),
+        ("unit", json!(curves.unit.sign()).to_string()),
+        ("curves", lines(of_curve)),
     ]
 }

@@ -1,5 +1,7 @@
 //! Small pictures in every format, and what pixels they have where.
 
+mod of_reports;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use report::{

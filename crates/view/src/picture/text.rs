@@ -1,7 +1,13 @@
 //! A picture for a terminal: blocks of colour, or letters where there is none.
 
+mod bars;
+mod curves;
+mod numbers;
+
 use jiff::Timestamp;
-use report::{Amounts, Category, Cells, Columns, Drawing, Grid, Histogram, Picture, Series, Value};
+use report::{
+    Amounts, Category, Cells, Columns, Drawing, Grid, Histogram, Kind, Picture, Series, Value,
+};
 
 use super::{PictureFormat, PictureLook, TerminalColors, TooLarge};
 use crate::chart::{percent, time_ticks};
@@ -44,6 +50,8 @@ impl PictureFormat for Text {
             Drawing::Grid(grid) => write_grid(&mut text, picture, grid, look),
             Drawing::Series(series) => write_series(&mut text, picture, series, look),
             Drawing::Histogram(histogram) => write_histogram(&mut text, picture, histogram, look),
+            Drawing::Bars(bars) => bars::write(&mut text, picture, bars, look),
+            Drawing::Curves(curves) => curves::write(&mut text, curves, look),
         }
         text.push('\n');
         for line in ending_of_picture(picture) {
@@ -72,10 +80,10 @@ fn write_grid(text: &mut String, picture: &Picture, grid: &Grid, look: &PictureL
         text.push_str("Nothing to show.\n");
         return;
     }
-    let group_width = widest(grid.rows.iter().map(|row| row.group.as_str()), 24);
-    let label_width = widest(grid.rows.iter().map(|row| row.label.as_str()), 24);
-    let margin =
-        [group_width, label_width].iter().map(|width| width + usize::from(*width > 0)).sum();
+    let margin = row_labels(grid).iter().map(|label| columns(label)).max().unwrap_or(0);
+    if let Some(cells) = numbers::of(grid, margin, look) {
+        return numbers::write(text, grid, &cells, look);
+    }
     // Half a block a bucket where there are two colours in a character.
     let per_character = if look.terminal_colors == TerminalColors::None { 1 } else { 2 };
     let columns = grid.columns.len();
@@ -85,17 +93,7 @@ fn write_grid(text: &mut String, picture: &Picture, grid: &Grid, look: &PictureL
             text.push('\n');
         }
         write_heading(text, picture, grid, start..end, margin, per_character);
-        let mut group = None;
-        for (index, row) in grid.rows.iter().enumerate() {
-            let mut line = String::new();
-            if group_width > 0 {
-                let is_new = group != Some(&row.group);
-                line += &padded(if is_new { &row.group } else { "" }, group_width);
-                group = Some(&row.group);
-            }
-            if label_width > 0 {
-                line += &padded(&row.label, label_width);
-            }
+        for (index, mut line) in row_labels(grid).into_iter().enumerate() {
             let cells: Vec<(Color, char)> =
                 (start..end).map(|column| cell(grid, index, column, look)).collect();
             write_cells(&mut line, &cells, look.terminal_colors);
@@ -105,6 +103,27 @@ fn write_grid(text: &mut String, picture: &Picture, grid: &Grid, look: &PictureL
     }
     text.push('\n');
     write_legend(text, grid, look);
+}
+
+/// What stands beside each row, all equally wide: its group where that is a new one, and its label.
+fn row_labels(grid: &Grid) -> Vec<String> {
+    let group_width = widest(grid.rows.iter().map(|row| row.group.as_str()), 24);
+    let label_width = widest(grid.rows.iter().map(|row| row.label.as_str()), 24);
+    let mut group = None;
+    let mut labels = Vec::with_capacity(grid.rows.len());
+    for row in &grid.rows {
+        let mut line = String::new();
+        if group_width > 0 {
+            let is_new = group != Some(&row.group);
+            line += &padded(if is_new { &row.group } else { "" }, group_width);
+            group = Some(&row.group);
+        }
+        if label_width > 0 {
+            line += &padded(&row.label, label_width);
+        }
+        labels.push(line);
+    }
+    labels
 }
 
 /// How many buckets fit beside the labels.
@@ -248,15 +267,21 @@ fn write_legend(text: &mut String, grid: &Grid, look: &PictureLook) {
         return;
     }
     for category in &grid.categories {
-        let sign = match look.terminal_colors {
-            TerminalColors::None => letter(category.kind).to_string(),
-            colors => {
-                let color = look.theme.fill(category.kind).color;
-                format!("{}██{}", ink(color, colors), theme::RESET)
-            }
-        };
-        *text += format!("{sign}  {}  {}", visible(&category.name), percent(category)).trim_end();
+        let name = visible(&category.name);
+        let sign = sign(category.kind, look);
+        *text += format!("{sign}  {name}  {}", percent(category)).trim_end();
         text.push('\n');
+    }
+}
+
+/// What stands for a kind in a legend: its colour, or its letter where there is none.
+fn sign(kind: Kind, look: &PictureLook) -> String {
+    match look.terminal_colors {
+        TerminalColors::None => letter(kind).to_string(),
+        colors => {
+            let color = look.theme.fill(kind).color;
+            format!("{}██{}", ink(color, colors), theme::RESET)
+        }
     }
 }
 

@@ -73,6 +73,11 @@ impl Theme {
         }
     }
 
+    /// The colour in which letters stand out on another.
+    pub(crate) fn ink_on(&self, color: Color) -> Color {
+        if color.is_light() == self.paper.is_light() { self.ink } else { self.paper }
+    }
+
     /// The colour of a number, from 0 for the lowest to 1 for the highest of a picture.
     pub(crate) fn level(&self, part: f64) -> Color {
         let part = part.clamp(0.0, 1.0);
