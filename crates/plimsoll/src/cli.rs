@@ -64,7 +64,7 @@ pub(crate) enum Command {
     Backfill(Backfill),
     /// Draw GPUs over time: which were free, busy, or gone
     Heatmap(Heatmap),
-    /// Draw numbers of GPUs: over time, by the hour of the week, by how long they are idle
+    /// Draw what GPUs did, or the answer of a report: over time, as bars, as curves
     Chart(Chart),
     /// Answer your own question, in SQL
     Sql(Sql),
@@ -194,6 +194,18 @@ pub(crate) struct Report {
     /// Only the first N rows
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
+    #[command(flatten)]
+    pub(crate) options: AnalysisOptions,
+    /// Put a pseudonym in the place of each user: always the same for the same user
+    #[arg(long)]
+    pub(crate) anonymize: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// What an analysis is told beside the period; docs/reports.md says which has which.
+#[derive(Args)]
+pub(crate) struct AnalysisOptions {
     /// Add up by this
     #[arg(long, value_name = "WHAT")]
     by: Option<String>,
@@ -215,11 +227,6 @@ pub(crate) struct Report {
     /// Whose checkpoint takes so long to write, such as 5m
     #[arg(long, value_name = "TIME")]
     checkpoint_cost: Option<String>,
-    /// Put a pseudonym in the place of each user: always the same for the same user
-    #[arg(long)]
-    pub(crate) anonymize: bool,
-    #[command(flatten)]
-    pub(crate) output: Output,
 }
 
 #[derive(Args)]
@@ -278,7 +285,13 @@ pub(crate) struct Heatmap {
     plimsoll chart                                    which charts there are\n  \
     plimsoll chart gpu-usage --by user --days 30 -o usage.png\n  \
     plimsoll chart gpu-availability --model A100 -o a100.html\n  \
-    plimsoll chart gpu-week --from 2026-10-01 --to 2026-11-01 -o october.svg")]
+    plimsoll chart gpu-week --from 2026-10-01 --to 2026-11-01 -o october.svg\n  \
+    plimsoll chart backfill-survival --by class --days 90 -o survival.png\n  \
+    plimsoll chart backfill-summary --by day --days 30 -o backfill.svg\n\n\
+    --gpu, --host, --host-pattern, --model, --class and --bucket are for charts of what GPUs did:\n\
+    gpu-usage, which is --by class, device or user, gpu-availability, gpu-week and gpu-idle-time.\n\
+    The others draw what the report of that name says, and have its options; docs/reports.md says\n\
+    which.")]
 pub(crate) struct Chart {
     /// Which one; without a name, the list of charts
     pub(crate) name: Option<String>,
@@ -286,18 +299,17 @@ pub(crate) struct Chart {
     pub(crate) gpus: Gpus,
     #[command(flatten)]
     pub(crate) about: About,
-    /// How long a column is (s, m, h, d or w) [default: by the period]
+    /// How long a column of time is (s, m, h, d or w) [default: by the period]
     #[arg(long, value_name = "TIME", value_parser = query::Bucket::parse)]
     pub(crate) bucket: Option<query::Bucket>,
-    /// What the areas of gpu-usage are
-    #[arg(long, value_name = "WHAT", default_value = "class", value_parser = ["class", "device", "user"])]
-    pub(crate) by: String,
+    #[command(flatten)]
+    pub(crate) options: AnalysisOptions,
     #[command(flatten)]
     pub(crate) canvas: Canvas,
 }
 
 /// Which GPUs; all that is said must hold.
-#[derive(Args)]
+#[derive(Args, Default, PartialEq)]
 pub(crate) struct Gpus {
     /// Only GPUs with these ids, or whose ids begin so, with or without GPU-
     #[arg(long, value_name = "ID", value_delimiter = ',')]
@@ -609,9 +621,9 @@ fn environment() -> Result<Environment> {
     })
 }
 
-impl Report {
-    /// What the analysis is told beside the period.
-    pub(crate) fn options(&self) -> BTreeMap<String, String> {
+impl AnalysisOptions {
+    /// What was said, by the names of the options.
+    pub(crate) fn said(&self) -> BTreeMap<String, String> {
         let options = [
             ("by", &self.by),
             ("device", &self.device),

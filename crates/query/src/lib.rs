@@ -7,6 +7,7 @@ mod analysis;
 mod answer;
 mod backfill;
 mod coverage;
+mod drawn;
 mod function;
 mod gpu_history;
 mod gpu_span_table;
@@ -40,12 +41,15 @@ use option::Asked;
 
 pub use analysis::{ANALYSES, Analysis};
 pub use backfill::TABLES as BACKFILL_TABLES;
+pub use drawn::{
+    Drawn, DrawnBars, DrawnCurves, DrawnGrid, DrawnPart, NamedChart, chart_by_name, draw,
+};
 pub use judgement::{Device, Judgement, Pattern, Preemptible, SLOT_CLASSES, Tier};
 pub use nearest::nearest;
 pub use option::{Alternative, AnalysisOption, Values};
 pub use picture::{
-    Bucket, By, CHARTS, Chart, Coloring, GroupBy, Heatmap, Rows, Selection, chart, chart_by_name,
-    heatmap, selected,
+    Bucket, By, CHARTS, Chart, Coloring, GroupBy, Heatmap, Rows, Selection, chart, heatmap,
+    selected,
 };
 pub use session::Session;
 pub use status::status;

@@ -122,6 +122,30 @@ pub(crate) fn asked<'a>(analysis: &'a Analysis, question: &Question) -> Result<A
     Ok(Asked { analysis, sql, headings })
 }
 
+/// What an analysis was told, as words for people, but for what it adds up by: its columns say that.
+pub(crate) fn said(analysis: &Analysis, question: &Question) -> Vec<String> {
+    let said = |option: &AnalysisOption| {
+        let value = question.options.get(option.name).map(String::as_str);
+        let value = match option.values {
+            Values::OneOf(_) => None,
+            Values::Device | Values::Moment => value,
+            Values::Duration(unsaid) | Values::Number(unsaid) => Some(value.unwrap_or(unsaid)),
+        };
+        value.map(|value| format!("{} {value}", option.name.replace('-', " ")))
+    };
+    analysis.options.iter().filter_map(said).collect()
+}
+
+/// The word that was said for an option that has some, or that it has if none is said.
+pub(crate) fn word<'a>(analysis: &Analysis, question: &'a Question, name: &str) -> Option<&'a str> {
+    let option = analysis.options.iter().find(|option| option.name == name)?;
+    let Values::OneOf(alternatives) = option.values else { return None };
+    match question.options.get(name) {
+        Some(said) => Some(said),
+        None => alternatives.first().map(|one| one.word),
+    }
+}
+
 fn one_of<'a>(
     option: &str,
     alternatives: &'a [Alternative],

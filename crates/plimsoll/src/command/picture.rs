@@ -1,10 +1,10 @@
-//! `plimsoll heatmap` and `plimsoll chart`: pictures of what GPUs did.
+//! `plimsoll heatmap` and `plimsoll chart`: pictures of what GPUs did, and of what reports say.
 
 use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Context, Result, bail};
 use lake::Lake;
-use query::{Bucket, By, CHARTS, Coloring, GroupBy, Pattern, Rows, Selection};
+use query::{Bucket, By, Coloring, GroupBy, NamedChart, Pattern, Question, Rows, Selection};
 use report::Picture;
 use source::{Live, Machine};
 use view::{
@@ -64,32 +64,56 @@ pub(crate) async fn chart(config: &Config, arguments: &Chart) -> Result<Outcome>
         return list();
     };
     let chart = query::chart_by_name(name)?;
-    let selection = selection(&arguments.gpus)?;
     let format = format(&arguments.canvas)?;
     let look = look(&arguments.canvas, format)?;
     let lake = Lake::open(&config.data_dir)?;
     let mut question = arguments.about.question(config, Live::default().now())?;
     question.anonymize = arguments.canvas.anonymize;
-    let by = match arguments.by.as_str() {
-        "device" => By::Device,
-        "user" => By::User,
-        _ => By::Class,
-    };
-    let bucket = match arguments.bucket {
-        None if format.name() == "text" => {
-            Some(Bucket::for_period(&question.period, most_columns(format, &look)))
+    question.options = arguments.options.said();
+    let picture = match chart {
+        NamedChart::Gpus(chart) => {
+            let most_columns = (format.name() == "text").then(|| most_columns(format, &look));
+            chart_of_gpus(&lake, chart, question, arguments, most_columns).await?
         }
-        bucket => bucket,
+        NamedChart::Report(analysis) => {
+            if arguments.gpus != Gpus::default() || arguments.bucket.is_some() {
+                bail!(
+                    "{name} draws the answer of a report: --gpu, --host, --host-pattern, --model, \
+                     --class and --bucket are for charts of what GPUs did"
+                );
+            }
+            let report = query::run(&lake, analysis, &question).await?;
+            query::draw(analysis, &question, &report)?
+        }
     };
-    let picture = query::chart(&lake, &question, &selection, chart, bucket, by).await?;
     write(picture, &arguments.canvas, format, &look)
+}
+
+/// A chart from the spans of GPUs, which can be told by what, and no other option of reports.
+async fn chart_of_gpus(
+    lake: &Lake,
+    chart: &query::Chart,
+    mut question: Question,
+    arguments: &Chart,
+    most_columns: Option<usize>,
+) -> Result<Picture> {
+    let by = match question.options.remove("by") {
+        Some(by) => By::parse(&by)?,
+        None => By::Class,
+    };
+    if let Some(option) = question.options.keys().next() {
+        bail!("{} has no option {option:?}; it has by, and those that choose GPUs", chart.name);
+    }
+    let of_terminal = most_columns.map(|most| Bucket::for_period(&question.period, most));
+    let bucket = arguments.bucket.or(of_terminal);
+    query::chart(lake, &question, &selection(&arguments.gpus)?, chart, bucket, by).await
 }
 
 /// Says which charts there are.
 fn list() -> Result<Outcome> {
     let mut text = String::new();
-    for chart in &CHARTS {
-        text += &format!("{:<17} {}\n", chart.name, chart.question);
+    for chart in NamedChart::all() {
+        text += &format!("{:<22} {}\n", chart.name(), chart.question());
     }
     text += "\nplimsoll chart NAME [--days N | --from TIME --to TIME] -o FILE; --help says more\n";
     io::stdout().write_all(text.as_bytes()).context("cannot write")?;

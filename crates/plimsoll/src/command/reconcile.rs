@@ -149,20 +149,15 @@ fn our_totals(table: &Table) -> Result<BTreeMap<Who, Ours>> {
         Value::Text(text) => Some(text.clone()),
         _ => None,
     };
-    let number = |value: &Value| match value {
-        Value::Number(number) => Some(*number),
-        Value::Integer(number) => Some(*number as f64),
-        _ => None,
-    };
     let mut totals = BTreeMap::new();
     for row in &table.rows {
         let [account, user, cpu_seconds, gpu_seconds, unfinished] = &row[..] else {
             bail!("expected 5 columns, found {}", row.len());
         };
         let ours = Ours {
-            cpu_seconds: number(cpu_seconds),
-            gpu_seconds: number(gpu_seconds),
-            unfinished: number(unfinished).unwrap_or(0.0) as i64,
+            cpu_seconds: cpu_seconds.number(),
+            gpu_seconds: gpu_seconds.number(),
+            unfinished: unfinished.number().unwrap_or(0.0) as i64,
         };
         totals.insert((text(account), text(user)), ours);
     }

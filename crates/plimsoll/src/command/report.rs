@@ -21,7 +21,7 @@ pub(crate) async fn run(config: &Config, arguments: &Report) -> Result<Outcome> 
     let lake = Lake::open(&config.data_dir)?;
     let mut question = arguments.about.question(config, Live::default().now())?;
     question.top = arguments.top;
-    question.options = arguments.options();
+    question.options = arguments.options.said();
     question.anonymize = arguments.anonymize;
     let report = query::run(&lake, analysis, &question).await?;
     output::write(&[report], &arguments.output)

@@ -108,6 +108,9 @@ fn reports() {
             };
             writeln!(text, "| `--{}` | {values} | {} |", option.name, option.meaning).unwrap();
         }
+        if analysis.drawn.is_some() {
+            writeln!(text, "\n`plimsoll chart {}` draws it.", analysis.name).unwrap();
+        }
         if !analysis.notes.is_empty() {
             writeln!(text, "\n{}", analysis.notes.join(" ")).unwrap();
         }

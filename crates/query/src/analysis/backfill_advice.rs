@@ -1,8 +1,11 @@
 //! Whether backfill suits a job.
 
-use report::Unit;
+use report::{Kind, Layout, Unit};
 
-use super::{Analysis, AnalysisOption, BACKFILL_LINKED, BY, Column, DEVICE, Values};
+use super::{
+    Analysis, AnalysisOption, BACKFILL_LINKED, BY, Column, DEVICE, Drawn, DrawnBars, DrawnPart,
+    Values,
+};
 
 /// Below so many executions, or without any eviction among them, nothing is said.
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -160,4 +163,14 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         },
         DEVICE,
     ],
+    drawn: Some(Drawn::Bars(DrawnBars {
+        labels: &["by"],
+        has_sums: true,
+        heading: "Chance % of no eviction before the job is done",
+        layout: Layout::Beside,
+        parts: &[DrawnPart {
+            band: Some(["lower", "upper"]),
+            ..DrawnPart::new("chance", "chance, with its 95 % confidence band", Kind::Ranked(0))
+        }],
+    })),
 };

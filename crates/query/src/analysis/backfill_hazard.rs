@@ -1,8 +1,8 @@
 //! At which hours jobs on backfill are evicted.
 
-use report::Unit;
+use report::{Kind, Unit};
 
-use super::{Analysis, BACKFILL_LINKED, Column, DEVICE};
+use super::{Analysis, BACKFILL_LINKED, Column, DEVICE, DrawnPart, amounts};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "backfill-hazard",
@@ -65,4 +65,9 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     notes: &[BACKFILL_LINKED],
     options: &[DEVICE],
+    drawn: Some(amounts(
+        &["hour"],
+        "Evictions for each 100 hours of jobs",
+        &[DrawnPart::new("per_100_hours", "evictions", Kind::Ranked(4))],
+    )),
 };

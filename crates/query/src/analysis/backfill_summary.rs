@@ -1,9 +1,10 @@
 //! What backfill gave, and what it cost.
 
-use report::Unit;
+use report::{Kind, Layout, Unit};
 
 use super::{
-    Analysis, AnalysisOption, BACKFILL_LINKED, BACKFILL_OPEN, BY, Column, GPU_SEEN, Values, by,
+    Analysis, AnalysisOption, BACKFILL_LINKED, BACKFILL_OPEN, BY, Column, Drawn, DrawnBars,
+    DrawnPart, GPU_SEEN, Values, by,
 };
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -202,6 +203,16 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             ),
         ]),
     }],
+    drawn: Some(Drawn::Bars(DrawnBars {
+        labels: &["by"],
+        has_sums: true,
+        heading: "GPU hours",
+        layout: Layout::Stacked,
+        parts: &[
+            DrawnPart::new("used_hours", "used by backfill jobs", Kind::BusyBackfill),
+            DrawnPart::new("open_hours", "open, and nobody took them", Kind::IdleOpenCapacity),
+        ],
+    })),
 };
 
 const WHOLE: &str = "seconds_between(start_time, end_time)";

@@ -2,7 +2,8 @@
 
 use report::Unit;
 
-use super::{Analysis, BACKFILL_LINKED, BY, BY_PLACE, Column, DEVICE};
+use super::{Analysis, BACKFILL_LINKED, BY, BY_PLACE, Column, DEVICE, Drawn};
+use crate::drawn::DrawnCurves;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "backfill-survival",
@@ -98,4 +99,11 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "A line ends where nobody was watched for so long.",
     ],
     options: &[BY_PLACE, DEVICE],
+    drawn: Some(Drawn::Curves(DrawnCurves {
+        group: "by",
+        at: "at_seconds",
+        value: "survival",
+        band: ["lower", "upper"],
+        weight: "starts",
+    })),
 };

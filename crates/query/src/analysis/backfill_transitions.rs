@@ -2,7 +2,8 @@
 
 use report::Unit;
 
-use super::{Analysis, BACKFILL_OPEN, BY, BY_PLACE, Column, DEVICE, GPU_SEEN};
+use super::{Analysis, BACKFILL_OPEN, BY, BY_PLACE, Column, DEVICE, Drawn, GPU_SEEN};
+use crate::drawn::DrawnGrid;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "backfill-transitions",
@@ -66,4 +67,11 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     notes: &[BACKFILL_OPEN, GPU_SEEN],
     options: &[BY_PLACE, DEVICE],
+    drawn: Some(Drawn::Grid(DrawnGrid {
+        group: "by",
+        row: "situation",
+        column: "after",
+        order: &["open", "taken", "owner", "drained", "gone", "unknown"],
+        value: "share",
+    })),
 };

@@ -44,4 +44,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     notes: USAGE_NOTES,
     options: &[],
+    drawn: None,
 };

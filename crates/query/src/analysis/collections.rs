@@ -67,4 +67,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     notes: &[],
     options: &[],
+    drawn: None,
 };

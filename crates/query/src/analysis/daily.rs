@@ -2,7 +2,7 @@
 
 use report::Unit;
 
-use super::{Analysis, Column, RUNNING_JOBS};
+use super::{Analysis, CPU_HOURS_DRAWN, Column, RUNNING_JOBS, amounts};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "daily",
@@ -38,4 +38,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     notes: &[RUNNING_JOBS, "A dash is a day that was not collected; a zero is one on which nothing ran."],
     options: &[],
+    drawn: Some(amounts(&["date"], "CPU hours", &[CPU_HOURS_DRAWN])),
 };

@@ -91,4 +91,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         PERCENTILES,
     ],
     options: &[],
+    drawn: None,
 };

@@ -1,10 +1,10 @@
 //! How jobs on backfill are evicted.
 
-use report::Unit;
+use report::{Kind, Layout, Unit};
 
 use super::{
-    Alternative, Analysis, AnalysisOption, BACKFILL_LINKED, BY, Column, DEVICE, GPU_SEEN, Values,
-    by,
+    Alternative, Analysis, AnalysisOption, BACKFILL_LINKED, BY, Column, DEVICE, Drawn, DrawnBars,
+    DrawnPart, GPU_SEEN, Values, by,
 };
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -180,4 +180,15 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         },
         DEVICE,
     ],
+    drawn: Some(Drawn::Bars(DrawnBars {
+        labels: &["by"],
+        has_sums: true,
+        heading: "GPU hours",
+        layout: Layout::Stacked,
+        parts: &[
+            DrawnPart::new("goodput_hours", "finished well (goodput)", Kind::Ranked(2)),
+            DrawnPart::new("badput_hours", "evicted (badput)", Kind::Ranked(4)),
+            DrawnPart::new("other_hours", "still running, failed, removed or not known", Kind::Rest),
+        ],
+    })),
 };

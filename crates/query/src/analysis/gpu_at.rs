@@ -74,4 +74,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             values: Values::Moment,
         },
     ],
+    drawn: None,
 };

@@ -66,4 +66,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "both sides claimed: the GPU counts for the primary side alone. no primary slot seen: only its backfill slot was; what the owner did with it is unknown. owner never said: other machines of the cluster say which projects come first on them, this one does not, and counts as open capacity. model unknown: no slot named it.",
     ],
     options: &[],
+    drawn: None,
 };

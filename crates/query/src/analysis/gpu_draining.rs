@@ -68,4 +68,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "A GPU is drained if its primary slot is and nothing runs on it; a job that is let come to an end is not idle time. Time of which nothing is known ends an interval.",
     ],
     options: &[],
+    drawn: None,
 };

@@ -48,4 +48,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "Use is over the attempts where it was measured, as an average of the whole attempt; a dash means that none was. Attempts whose GPUs the scheduler does not account for are left out.",
     ],
     options: &[],
+    drawn: None,
 };

@@ -146,4 +146,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             Alternative { word: "device", replaces: &[("$by", "device")], heading: "Model" },
         ]),
     }],
+    drawn: None,
 };

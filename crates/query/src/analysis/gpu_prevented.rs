@@ -79,4 +79,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     notes: &["A GPU that runs a job is not kept from it, whatever its machine says.", GPU_SEEN],
     options: &[],
+    drawn: None,
 };

@@ -80,4 +80,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             },
         ]),
     }],
+    drawn: None,
 };

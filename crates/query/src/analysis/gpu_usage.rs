@@ -186,6 +186,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             ),
         ]),
     }],
+    drawn: None,
 };
 
 /// Use by the hour of the day, each with the time of the period that is in such an hour. How many

@@ -72,6 +72,7 @@ macro_rules! usage_by {
             ],
             notes: $notes,
             options: &[],
+            drawn: Some(super::amounts(&[$by], "CPU hours", &[super::CPU_HOURS_DRAWN])),
         };
     };
 }
@@ -199,6 +200,7 @@ macro_rules! gpu_users {
             ],
             notes: $notes,
             options: &[super::DEVICE],
+            drawn: Some(super::Drawn::Bars(super::GPU_HOURS_OF_USERS)),
         };
     };
 }
@@ -269,6 +271,7 @@ macro_rules! gpu_calendar {
             ],
             notes: &[super::GPU_SEEN],
             options: &[],
+            drawn: None,
         };
     };
 }
@@ -436,6 +439,7 @@ macro_rules! open_periods {
             ],
             notes: $notes,
             options: &[super::BY_PLACE, super::DEVICE],
+            drawn: Some(super::Drawn::Bars(super::OPEN_MEDIANS)),
         };
     };
 }
@@ -482,8 +486,9 @@ mod usage_by_user;
 mod wait;
 mod wasters;
 
-use report::Unit;
+use report::{Kind, Layout, Unit};
 
+use crate::drawn::{Drawn, DrawnBars, DrawnPart};
 use crate::option::{Alternative, AnalysisOption, Values};
 
 /// A question that people ask, and how it is answered.
@@ -497,6 +502,8 @@ pub struct Analysis {
     pub notes: &'static [&'static str],
     /// What it can be told beside the period.
     pub options: &'static [AnalysisOption],
+    /// What a chart of its answer shows, if it has one.
+    pub drawn: Option<Drawn>,
 }
 
 /// One column of an answer.
@@ -689,9 +696,78 @@ const USAGE_NOTES: &[&str] = &[
 const PERCENTILES: &str = "A median or another percentile is the smallest value, to the hundredth, \
     that half or so many of them do not exceed (nearest rank).";
 
+/// A bar for each row of a table without sums, in the order of the table.
+const fn amounts(
+    labels: &'static [&'static str],
+    heading: &'static str,
+    parts: &'static [DrawnPart],
+) -> Drawn {
+    Drawn::Bars(DrawnBars { labels, has_sums: false, heading, layout: Layout::Stacked, parts })
+}
+
+const CPU_HOURS_DRAWN: DrawnPart = DrawnPart::new("cpu_hours", "CPU hours", Kind::Ranked(0));
+const GPU_HOURS_DRAWN: DrawnPart = DrawnPart::new("gpu_hours", "GPU hours", Kind::Ranked(0));
+
+const GPU_HOURS_OF_USERS: DrawnBars = DrawnBars {
+    labels: &["class", "user"],
+    has_sums: true,
+    heading: "GPU hours",
+    layout: Layout::Stacked,
+    parts: &[GPU_HOURS_DRAWN],
+};
+
+/// How long GPUs stay open: as it was seen, and as it is estimated of those that were cut off.
+const OPEN_MEDIANS: DrawnBars = DrawnBars {
+    labels: &["by"],
+    has_sums: true,
+    heading: "Half of the periods lasted longer",
+    layout: Layout::Beside,
+    parts: &[
+        DrawnPart::new("estimated_median", "estimated median (Kaplan and Meier)", Kind::Ranked(0)),
+        DrawnPart::new("median", "median of what was seen", Kind::Ranked(5)),
+    ],
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_drawn_of_an_analysis_is_in_its_table() {
+        for analysis in ANALYSES {
+            let drawn: Vec<&str> = match &analysis.drawn {
+                None => continue,
+                Some(Drawn::Bars(bars)) => {
+                    assert!(!bars.parts.is_empty(), "{} has bars of nothing", analysis.name);
+                    let parts = bars
+                        .parts
+                        .iter()
+                        .flat_map(|part| part.band.into_iter().flatten().chain([part.column]));
+                    bars.labels.iter().copied().chain(parts).collect()
+                }
+                Some(Drawn::Grid(grid)) => vec![grid.group, grid.row, grid.column, grid.value],
+                Some(Drawn::Curves(curves)) => {
+                    let [lower, upper] = curves.band;
+                    vec![curves.group, curves.at, curves.value, lower, upper, curves.weight]
+                }
+            };
+            for name in drawn {
+                let is_there = analysis.columns.iter().any(|column| column.name == name);
+                assert!(is_there, "{} has no column {name}", analysis.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_analysis_of_backfill_is_drawn() {
+        let is_about_backfill = |name: &str| name.starts_with("backfill") || name == "evictions";
+        let backfill = ANALYSES.into_iter().filter(|analysis| is_about_backfill(analysis.name));
+        let names: Vec<&str> = backfill
+            .filter(|analysis| analysis.drawn.is_none())
+            .map(|analysis| analysis.name)
+            .collect();
+        assert!(names.is_empty(), "{names:?}");
+    }
 
     #[test]
     fn every_file_of_the_folder_is_in_the_list() {

@@ -97,4 +97,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "Time in which nobody looked is not counted.",
     ],
     options: &[],
+    drawn: None,
 };

@@ -70,4 +70,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "Time in which nobody looked is not counted.",
     ],
     options: &[],
+    drawn: None,
 };

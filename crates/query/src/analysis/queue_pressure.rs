@@ -119,4 +119,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         PERCENTILES,
     ],
     options: &[],
+    drawn: None,
 };

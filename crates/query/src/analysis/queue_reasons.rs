@@ -79,4 +79,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "What waits before it is eligible (held, for a time, for another job) is here too.",
     ],
     options: &[],
+    drawn: None,
 };

@@ -53,4 +53,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     notes: &["Nothing here is lost: the text is kept, and counted as soon as it can be read."],
     options: &[],
+    drawn: None,
 };

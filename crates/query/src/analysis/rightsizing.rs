@@ -152,4 +152,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "The largest saving comes first, four GiB of memory counting as much as one CPU.",
     ],
     options: &[],
+    drawn: None,
 };

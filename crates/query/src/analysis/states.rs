@@ -1,8 +1,8 @@
 //! How jobs ended.
 
-use report::Unit;
+use report::{Kind, Unit};
 
-use super::{Analysis, Column};
+use super::{Analysis, Column, DrawnPart, amounts};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "states",
@@ -46,4 +46,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "Attempts that ended in the period, and those that had not ended when they were last observed.",
     ],
     options: &[],
+    drawn: Some(amounts(&["state"], "Jobs", &[DrawnPart::new("jobs", "jobs", Kind::Ranked(0))])),
 };

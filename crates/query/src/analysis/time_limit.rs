@@ -56,4 +56,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         PERCENTILES,
     ],
     options: &[],
+    drawn: None,
 };

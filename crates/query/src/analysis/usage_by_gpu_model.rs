@@ -2,7 +2,7 @@
 
 use report::Unit;
 
-use super::{Analysis, Column, RUNNING_JOBS};
+use super::{Analysis, Column, GPU_HOURS_DRAWN, RUNNING_JOBS, amounts};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "usage-by-gpu-model",
@@ -73,4 +73,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     notes: &[RUNNING_JOBS],
     options: &[],
+    drawn: Some(amounts(&["gpu_model"], "GPU hours", &[GPU_HOURS_DRAWN])),
 };

@@ -2,7 +2,7 @@
 
 use report::Unit;
 
-use super::{Analysis, Column, RUNNING_JOBS};
+use super::{Analysis, CPU_HOURS_DRAWN, Column, RUNNING_JOBS, amounts};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "usage-by-node",
@@ -51,4 +51,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "The scheduler says which nodes an attempt held, not how much of each: it is taken as the same on all.",
     ],
     options: &[],
+    drawn: Some(amounts(&["cluster", "node"], "CPU hours", &[CPU_HOURS_DRAWN])),
 };

@@ -3,8 +3,8 @@
 use report::Unit;
 
 use super::{
-    Analysis, CPU_EFFICIENCY, CPU_HOURS, Column, GPU_HOURS, JOBS, MEMORY_EFFICIENCY,
-    MEMORY_GIB_HOURS, USAGE_NOTES, WAIT_HOURS,
+    Analysis, CPU_EFFICIENCY, CPU_HOURS, CPU_HOURS_DRAWN, Column, GPU_HOURS, JOBS,
+    MEMORY_EFFICIENCY, MEMORY_GIB_HOURS, USAGE_NOTES, WAIT_HOURS, amounts,
 };
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -35,4 +35,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     notes: USAGE_NOTES,
     options: &[],
+    drawn: Some(amounts(&["user"], "CPU hours", &[CPU_HOURS_DRAWN])),
 };

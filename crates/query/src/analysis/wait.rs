@@ -99,4 +99,5 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         PERCENTILES,
     ],
     options: &[],
+    drawn: None,
 };

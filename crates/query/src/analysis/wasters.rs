@@ -1,8 +1,8 @@
 //! Who held what they did not use.
 
-use report::Unit;
+use report::{Kind, Unit};
 
-use super::{Analysis, Column, RUNNING_JOBS};
+use super::{Analysis, Column, DrawnPart, RUNNING_JOBS, amounts};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "wasters",
@@ -72,4 +72,9 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "Only attempts whose use was measured count here; those that still run are not measured yet.",
     ],
     options: &[],
+    drawn: Some(amounts(
+        &["user"],
+        "CPU hours held and not used",
+        &[DrawnPart::new("cpu_hours_wasted", "CPU hours", Kind::Ranked(4))],
+    )),
 };

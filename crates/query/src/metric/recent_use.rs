@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::Lake;
 use record::RecentUse;
-use report::{Period, Unit, Value};
+use report::{Period, Unit};
 
 use crate::Question;
 use crate::analysis::{Analysis, Column};
@@ -28,19 +28,11 @@ pub async fn recent_use(lake: &Lake, cluster: &str, now: Timestamp) -> Result<Ve
             .columns
             .iter()
             .zip(cells)
-            .map(|(column, cell)| (column.name.to_owned(), number(&cell)))
+            .map(|(column, cell)| (column.name.to_owned(), cell.number()))
             .collect();
         rows.push(RecentUse { window: window.to_owned(), values });
     }
     Ok(rows)
-}
-
-fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Integer(number) => Some(*number as f64),
-        Value::Number(number) => Some(*number),
-        _ => None,
-    }
 }
 
 /// It is asked like an analysis, and is in no list: it is for programs.
@@ -73,6 +65,7 @@ static SUMS: Analysis = Analysis {
     ],
     notes: &[],
     options: &[],
+    drawn: None,
 };
 
 const fn plain(name: &'static str) -> Column {

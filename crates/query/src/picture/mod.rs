@@ -23,7 +23,7 @@ pub use selection::Selection;
 pub(crate) use seen::Seen;
 
 use crate::pseudonym::pseudonym;
-use crate::{Question, Session, Statement, nearest};
+use crate::{Question, Session, Statement};
 use seen::{Doing, Gpu, State};
 
 /// What a heatmap is to show.
@@ -82,6 +82,18 @@ pub enum By {
     User,
 }
 
+impl By {
+    /// Reads `class`, `device` or `user`.
+    pub fn parse(written: &str) -> Result<By> {
+        Ok(match written {
+            "class" => By::Class,
+            "device" => By::Device,
+            "user" => By::User,
+            _ => bail!("there is no by {written:?}; there are class, device, user"),
+        })
+    }
+}
+
 /// A chart by its name, with what it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chart {
@@ -121,18 +133,6 @@ pub static CHARTS: [Chart; 4] = [
         kind: ChartKind::IdleTime,
     },
 ];
-
-/// A chart by its name; an unknown one is answered with what there is.
-pub fn chart_by_name(name: &str) -> Result<&'static Chart> {
-    if let Some(chart) = CHARTS.iter().find(|chart| chart.name == name) {
-        return Ok(chart);
-    }
-    let names = CHARTS.map(|chart| chart.name);
-    match nearest(name, names) {
-        Some(near) => bail!("there is no chart {name:?}; did you mean {near:?}?"),
-        None => bail!("there is no chart {name:?}; there are {}", names.join(", ")),
-    }
-}
 
 /// More rows than this are thinner than a line: machines are shown instead of their GPUs.
 const MOST_GPU_ROWS: usize = 1200;

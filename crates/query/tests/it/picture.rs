@@ -1,6 +1,6 @@
 //! Pictures of a small lake: every state, what is left out, who is selected.
 
-use query::{By, Coloring, GroupBy, Heatmap, Rows, Selection};
+use query::{By, Coloring, GroupBy, Heatmap, NamedChart, Rows, Selection};
 use report::{Cells, Drawing, Grid, Picture};
 use sqllogictest::AsyncDB;
 
@@ -163,7 +163,9 @@ async fn a_period_of_which_nothing_is_known_is_an_error() {
 #[tokio::test]
 async fn a_chart_counts_gpus_by_the_class_of_their_slots() {
     let site = site().await;
-    let chart = query::chart_by_name("gpu-usage").unwrap();
+    let NamedChart::Gpus(chart) = query::chart_by_name("gpu-usage").unwrap() else {
+        panic!("gpu-usage is drawn from the spans of GPUs")
+    };
     let bucket = hourly().bucket;
     let picture =
         query::chart(&site.lake, &site.question, &Selection::default(), chart, bucket, By::Class)
@@ -203,5 +205,10 @@ async fn every_chart_can_be_asked_for() {
         .unwrap();
         assert_eq!(picture.name, chart.name);
     }
-    assert!(query::chart_by_name("gpu-weak").unwrap_err().to_string().contains("gpu-week"));
+    let refused = |name: &str| match query::chart_by_name(name) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("{name} is a chart"),
+    };
+    assert!(refused("gpu-weak").contains("did you mean \"gpu-week\"?"));
+    assert!(refused("rejects").contains("`plimsoll report rejects` shows its table"));
 }

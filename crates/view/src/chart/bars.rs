@@ -59,8 +59,7 @@ pub(super) fn draw(picture: &Picture, bars: &Bars, style: &Style<'_>) -> String 
         for piece in pieces(bars, group) {
             let top = top + piece.lane as f64 * lane_height;
             let Some((from, to)) = piece.reach else {
-                let letters =
-                    Letters { size: 8.5, ..self::letters(style.theme.faint, Anchor::Start) };
+                let letters = Letters { size: 8.5, ..letters(style.theme.faint, Anchor::Start) };
                 frame.svg.text(
                     plot.left + 4.0,
                     top + lane_height / 2.0 + 3.0,
