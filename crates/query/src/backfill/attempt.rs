@@ -282,7 +282,8 @@ async fn executions(
             "SELECT cluster, user, job_id, node_list, gpu_ids, slot, partition, qos, state,
                     end_reason, attempt, alloc_gpus, start_time, end_time, observed_time
              FROM job_run
-             WHERE alloc_gpus > 0 OR gpu_ids IS NOT NULL",
+             WHERE alloc_gpus > 0 OR gpu_ids IS NOT NULL
+             ORDER BY cluster, job_id, submit_time, attempt",
         )
         .await?
         .execute_stream()
