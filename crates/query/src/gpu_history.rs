@@ -1,5 +1,5 @@
-//! The states of every GPU over the period, small enough to be held at once: what the tables of
-//! backfill are made of.
+//! The states of every GPU over the period, small enough to be held at once: what pictures and the
+//! tables of backfill are made of.
 //!
 //! There are millions of spans and thousands of states that machines are in: spans are read as they
 //! are kept, each with the number of its kind, and only the kinds are judged.
@@ -10,7 +10,9 @@ use anyhow::{Context, Result};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, UInt32Array,
 };
-use datafusion::arrow::datatypes::{Int64Type, TimestampMicrosecondType, UInt32Type};
+use datafusion::arrow::datatypes::{
+    Float64Type, Int64Type, TimestampMicrosecondType, UInt32Type,
+};
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use hashbrown::HashMap;
@@ -42,9 +44,11 @@ pub(crate) struct Kind {
     pub(crate) family: Name,
     pub(crate) tier: Name,
     pub(crate) owner_class: Name,
+    pub(crate) primary_class: Name,
     pub(crate) backfill_class: Name,
     pub(crate) primary_use: Name,
     pub(crate) backfill_use: Name,
+    pub(crate) state: Name,
     is_shown: bool,
 }
 
@@ -64,6 +68,8 @@ pub(crate) struct Span {
     pub(crate) end: i64,
     pub(crate) primary: Who,
     pub(crate) backfill: Who,
+    /// Measured use, in hundredths.
+    pub(crate) use_percent: Option<u8>,
 }
 
 impl GpuHistory {
@@ -122,6 +128,7 @@ impl Reader {
         let (is_prevented, has_backfill) = (truth("is_prevented")?, truth("has_backfill")?);
         let (projects_said, interactive) = (truth("projects_said")?, truth("interactive")?);
         let (starts, ends) = (time("from_time")?, time("to_time")?);
+        let use_ratio = column("mean_use_ratio")?.as_primitive::<Float64Type>();
         let known =
             |truths: &BooleanArray, row: usize| truths.is_valid(row).then(|| truths.value(row));
         let names = &mut self.names;
@@ -155,6 +162,9 @@ impl Reader {
                     user: backfill_user.name(row, names),
                     job: backfill_job.name(row, names),
                 },
+                use_percent: use_ratio
+                    .is_valid(row)
+                    .then(|| (use_ratio.value(row) * 100.0).clamp(0.0, 100.0) as u8),
             });
         }
         Ok(())
@@ -185,9 +195,11 @@ impl Reader {
                     family: name(2),
                     tier: name(3),
                     owner_class: name(4),
-                    backfill_class: name(5),
-                    primary_use: name(6),
-                    backfill_use: name(7),
+                    primary_class: name(5),
+                    backfill_class: name(6),
+                    primary_use: name(7),
+                    backfill_use: name(8),
+                    state: name(9),
                     is_shown: true,
                 };
             }

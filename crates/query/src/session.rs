@@ -7,7 +7,6 @@ use datafusion::arrow::array::{ArrayRef, RecordBatch, StringViewArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::MemorySchemaProvider;
 use datafusion::datasource::MemTable;
-use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::context::SQLOptions;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
@@ -16,6 +15,7 @@ use object_store::{ObjectMeta, ObjectStoreExt};
 use record::{GpuSpan, Job, JobDay, NodeDay, Record, TABLES};
 use report::{Coverage, SkippedFile};
 
+use crate::gpu_history::GpuHistory;
 use crate::gpu_span_table::GpuSpanTable;
 use crate::lake_table::{Chosen, LakeTable, STORE_URL};
 use crate::listing::Listing;
@@ -120,9 +120,10 @@ impl Session {
         Ok(self.context.sql(sql).await?.collect().await?)
     }
 
-    /// What one of our own statements gives, batch by batch.
-    pub(crate) async fn stream(&self, sql: &str) -> Result<SendableRecordBatchStream> {
-        Ok(self.context.sql(sql).await?.execute_stream().await?)
+    /// What every GPU did in the period.
+    pub(crate) async fn gpu_history(&self) -> Result<GpuHistory> {
+        let spans = term::gpu_spans(&self.question.period, self.question.known_end());
+        GpuHistory::read(&self.context, &spans).await
     }
 
     /// What a user's statement gives, its first `limit` rows, and whether there are more.

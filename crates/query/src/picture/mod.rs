@@ -1,7 +1,7 @@
 //! Pictures of what GPUs did.
 //!
-//! Spans are read once, by SQL over the term `gpu_time`, and then passed over in plain loops: a
-//! join of spans with buckets would make millions of rows of thousands.
+//! Spans are read once ([`crate::gpu_history`]) and then passed over in plain loops: a join of spans
+//! with buckets would make millions of rows of thousands.
 
 mod bucket;
 mod chart;
@@ -9,11 +9,7 @@ mod heatmap;
 mod seen;
 mod selection;
 
-use anyhow::{Context, Result, bail};
-use datafusion::arrow::array::{Array, AsArray, RecordBatch, StringViewArray};
-use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Float64Type, TimestampMicrosecondType};
-use futures::StreamExt;
+use anyhow::{Result, bail};
 use lake::Lake;
 use report::{Column, Coverage, Drawing, Picture, Report, Table, Unit, Value};
 
@@ -24,7 +20,7 @@ pub(crate) use seen::Seen;
 
 use crate::pseudonym::pseudonym;
 use crate::{Question, Session, Statement};
-use seen::{Doing, Gpu, State};
+use seen::Gpu;
 
 /// What a heatmap is to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -320,109 +316,9 @@ async fn seen(
     Ok((seen, coverage, answer.left_out))
 }
 
-pub(crate) const SQL: &str = "
-    SELECT cluster, machine, gpu_id, coalesce(device, device_name, 'unknown') AS device,
-           owner_class, primary_class, backfill_class, state, backfill_use, primary_user,
-           backfill_user, mean_use_ratio, from_time, to_time
-    FROM gpu_time
-";
-
 /// Reads what all GPUs did.
 pub(crate) async fn read(session: &Session) -> Result<Seen> {
     let prioritized = ["Priority-ResearcherOwned", "Priority-CHTCOwned"]
         .map(|class| session.judgement().class_name(class).to_owned());
-    let mut seen = Seen::default();
-    let mut reader = Reader::default();
-    let mut batches = session.stream(SQL).await?;
-    while let Some(batch) = batches.next().await {
-        reader.read(&mut seen, &batch?, &prioritized).context("cannot read the spans of GPUs")?;
-    }
-    for gpu in &mut seen.gpus {
-        gpu.classes.sort();
-    }
-    seen.sort();
-    Ok(seen)
-}
-
-/// Reads batches of spans, and remembers which GPUs it met.
-#[derive(Default)]
-struct Reader {
-    gpus: std::collections::HashMap<(String, String, String), u32>,
-}
-
-impl Reader {
-    fn read(&mut self, seen: &mut Seen, batch: &RecordBatch, prioritized: &[String]) -> Result<()> {
-        let text = |name: &str| -> Result<StringViewArray> {
-            let column = batch.column_by_name(name).with_context(|| format!("no column {name}"))?;
-            Ok(cast(column, &DataType::Utf8View)?.as_string_view().clone())
-        };
-        let (cluster, machine, gpu_id) = (text("cluster")?, text("machine")?, text("gpu_id")?);
-        let (device, state, backfill_use) =
-            (text("device")?, text("state")?, text("backfill_use")?);
-        let (primary_user, backfill_user) = (text("primary_user")?, text("backfill_user")?);
-        let classes = [text("primary_class")?, text("backfill_class")?, text("owner_class")?];
-        let [primary_class, backfill_class, _] = &classes;
-        let moment = |name: &str| -> Result<_> {
-            let column = batch.column_by_name(name).with_context(|| format!("no column {name}"))?;
-            Ok(column.as_primitive::<TimestampMicrosecondType>().clone())
-        };
-        let (from, to) = (moment("from_time")?, moment("to_time")?);
-        let measured = batch.column_by_name("mean_use_ratio").context("no measured use")?;
-        let measured = measured.as_primitive::<Float64Type>();
-        let known = |column: &StringViewArray, row: usize| -> Option<String> {
-            (!column.is_null(row)).then(|| column.value(row).to_owned())
-        };
-        let mut last: Option<u32> = None;
-        for row in 0..batch.num_rows() {
-            let names = (cluster.value(row), machine.value(row), gpu_id.value(row));
-            let is_last = last.filter(|last| {
-                let gpu = &seen.gpus[*last as usize];
-                (gpu.cluster.as_str(), gpu.machine.as_str(), gpu.id.as_str()) == names
-            });
-            let gpu = match is_last {
-                Some(gpu) => gpu,
-                None => {
-                    let key = (names.0.to_owned(), names.1.to_owned(), names.2.to_owned());
-                    *self.gpus.entry(key).or_insert_with_key(|(cluster, machine, id)| {
-                        seen.gpus.push(Gpu {
-                            cluster: cluster.clone(),
-                            machine: machine.clone(),
-                            id: id.clone(),
-                            device: device.value(row).to_owned(),
-                            classes: Vec::new(),
-                        });
-                        (seen.gpus.len() - 1) as u32
-                    })
-                }
-            };
-            last = Some(gpu);
-            let known_classes = &mut seen.gpus[gpu as usize].classes;
-            for class in classes.iter().filter(|class| !class.is_null(row)) {
-                if !known_classes.iter().any(|known| known == class.value(row)) {
-                    known_classes.push(class.value(row).to_owned());
-                }
-            }
-            let is_prioritized = prioritized.iter().any(|class| class == primary_class.value(row));
-            let backfill = (!backfill_use.is_null(row)).then(|| backfill_use.value(row));
-            let state = State::of(state.value(row), backfill, is_prioritized);
-            let (user, class) = match state {
-                State::BusyBackfill => (&backfill_user, backfill_class),
-                _ => (&primary_user, primary_class),
-            };
-            let user = known(user, row).filter(|_| state.is_busy());
-            let class = known(class, row).filter(|_| state.is_busy());
-            let doing = Doing {
-                state,
-                user: user.map(|user| seen.users.place(user.as_str())),
-                class: class.map(|class| seen.classes.place(class.as_str())),
-                is_available: backfill == Some("available"),
-                use_percent: (!measured.is_null(row))
-                    .then(|| (measured.value(row) * 100.0).clamp(0.0, 100.0) as u8),
-            };
-            let doing = seen.doings.place(&doing);
-            let (start, end) = (from.value(row), to.value(row));
-            seen.spans.push(seen::Span { gpu, start, end, doing });
-        }
-        Ok(())
-    }
+    Ok(Seen::of(&session.gpu_history().await?, &prioritized))
 }

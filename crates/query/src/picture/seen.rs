@@ -6,6 +6,9 @@ use std::hash::Hash;
 
 use report::Kind;
 
+use crate::gpu_history::GpuHistory;
+use crate::names::Name;
+
 /// What is known of some GPUs in a period.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
@@ -134,6 +137,67 @@ impl State {
 }
 
 impl Seen {
+    /// What is known of GPUs, of which some classes of slots have owners who come first.
+    pub(super) fn of(history: &GpuHistory, prioritized: &[String]) -> Seen {
+        let text = |name: Name| history.names.text(name);
+        let mut seen = Seen::default();
+        let mut places = vec![None; history.gpus.len()];
+        let mut doings: HashMap<(u32, Option<Name>, Option<u8>), u32> = HashMap::new();
+        for span in &history.spans {
+            let kind = &history.kinds[span.kind as usize];
+            let gpu = *places[span.gpu as usize].get_or_insert_with(|| {
+                let gpu = &history.gpus[span.gpu as usize];
+                let name = |name: Name| text(name).unwrap_or_default().to_owned();
+                seen.gpus.push(Gpu {
+                    cluster: name(gpu.cluster),
+                    machine: name(gpu.machine),
+                    id: name(gpu.gpu_id),
+                    device: text(kind.device)
+                        .or(text(kind.device_name))
+                        .unwrap_or("unknown")
+                        .to_owned(),
+                    classes: Vec::new(),
+                });
+                (seen.gpus.len() - 1) as u32
+            });
+            let classes = &mut seen.gpus[gpu as usize].classes;
+            for class in [kind.primary_class, kind.backfill_class, kind.owner_class] {
+                if let Some(class) = text(class)
+                    && !classes.iter().any(|known| known == class)
+                {
+                    classes.push(class.to_owned());
+                }
+            }
+            let is_prioritized = text(kind.primary_class)
+                .is_some_and(|class| prioritized.iter().any(|one| one == class));
+            let backfill_use = text(kind.backfill_use);
+            let state =
+                State::of(text(kind.state).unwrap_or_default(), backfill_use, is_prioritized);
+            let (who, class) = match state {
+                State::BusyBackfill => (span.backfill, kind.backfill_class),
+                _ => (span.primary, kind.primary_class),
+            };
+            let user = state.is_busy().then_some(who.user);
+            let key = (span.kind, user, span.use_percent);
+            let doing = *doings.entry(key).or_insert_with(|| {
+                let class = text(class).filter(|_| state.is_busy());
+                seen.doings.place(&Doing {
+                    state,
+                    user: user.and_then(text).map(|user| seen.users.place(user)),
+                    class: class.map(|class| seen.classes.place(class)),
+                    is_available: backfill_use == Some("available"),
+                    use_percent: span.use_percent,
+                })
+            });
+            seen.spans.push(Span { gpu, start: span.start, end: span.end, doing });
+        }
+        for gpu in &mut seen.gpus {
+            gpu.classes.sort();
+        }
+        seen.sort();
+        seen
+    }
+
     /// Puts spans in their order, after which [`Seen::of_gpus`] finds those of each GPU.
     pub(super) fn sort(&mut self) {
         // Files are in this order, so most often there is nothing to do.

@@ -250,7 +250,7 @@ pub(crate) fn gpu_spans(period: &Period, known_end: Timestamp) -> String {
         concat!(
             "
             SELECT cluster, machine, gpu_id, primary_user, primary_job_id, backfill_user,
-                   backfill_job_id, from_time, to_time, ",
+                   backfill_job_id, mean_use_ratio, from_time, to_time, ",
             gpu_state_columns!(),
             " FROM ",
             gpu_cut!()
@@ -263,8 +263,8 @@ pub(crate) fn gpu_spans(period: &Period, known_end: Timestamp) -> String {
 /// The statement that judges what such spans say.
 pub(crate) const GPU_KINDS: &str = concat!(
     "
-    SELECT kind, device_name, device, family, tier, owner_class, backfill_class, primary_use,
-           backfill_use
+    SELECT kind, device_name, device, family, tier, owner_class, primary_class, backfill_class,
+           primary_use, backfill_use, state
     FROM ",
     gpu_shown!(
         "(
