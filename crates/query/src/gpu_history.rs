@@ -174,7 +174,7 @@ impl Reader {
         let kinds = self.judged(context).await.context("cannot judge the states of GPUs")?;
         let mut spans = self.spans;
         spans.retain(|span| kinds[span.kind as usize].is_shown);
-        let gpus = in_order(&self.names, self.gpus.list, &mut spans);
+        let gpus = in_order(&self.names, &self.gpus.list, &mut spans);
         spans.sort_unstable_by_key(|span| (span.gpu, span.start));
         Ok(GpuHistory { names: self.names, gpus, kinds, spans })
     }
@@ -258,7 +258,7 @@ impl<T: Copy + Eq + std::hash::Hash> Places<T> {
 
 /// The GPUs in the order of their names, in whichever they came, for the same lake must give the same
 /// answers: what is chosen among several by their place is then always the same.
-fn in_order(names: &Names, gpus: Vec<Gpu>, spans: &mut [Span]) -> Vec<Gpu> {
+fn in_order(names: &Names, gpus: &[Gpu], spans: &mut [Span]) -> Vec<Gpu> {
     let name = |gpu: &Gpu| [gpu.cluster, gpu.machine, gpu.gpu_id].map(|name| names.text(name));
     let mut order: Vec<usize> = (0..gpus.len()).collect();
     order.sort_by(|one, other| name(&gpus[*one]).cmp(&name(&gpus[*other])));
