@@ -43,6 +43,8 @@ pub(crate) struct Cluster {
     pub(crate) kind: Kind,
     /// What the scheduler's commands run behind, such as `ssh login1`; empty if they run here.
     pub(crate) command_prefix: Vec<String>,
+    /// How long a command may take; each has a limit of its own if the file does not say.
+    pub(crate) time_limit: Option<Duration>,
     /// How often its state is sampled; none if the file does not say. See [`Cluster::cadence`].
     pub(crate) own_cadence: Option<Duration>,
     /// What slurmdbd calls it, where one slurmdbd serves several and the commands are to name it.

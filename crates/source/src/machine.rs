@@ -4,9 +4,9 @@ mod http;
 
 use std::io::{self, Read};
 use std::process::{Child, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
@@ -70,6 +70,8 @@ pub enum Failure {
 #[derive(Clone, Debug, Default)]
 pub struct Live {
     pub prefix: Vec<String>,
+    /// How long a command may take; its own limit if there is none here.
+    pub time_limit: Option<Duration>,
 }
 
 /// What every scheduler's command is told: times in UTC, as seconds since the epoch, no site's own
@@ -128,62 +130,80 @@ impl Machine for Live {
         http::request(request)
     }
 
+    /// The limit holds for whoever prints: a command that was stopped may have started others,
+    /// which keep its pipes open, so that nobody waits for these.
     fn run(&self, command: &Command, sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
         let program = command.program.to_owned();
+        let limit = self.time_limit.unwrap_or(command.time_limit);
+        let end = Instant::now() + limit;
         let mut child = self.start(command)?;
-        let mut output = child.stdout.take().expect("stdout was asked to be piped");
-        let mut complaints = child.stderr.take().expect("stderr was asked to be piped");
-
-        let watched = std::sync::Mutex::new(child);
-        thread::scope(|scope| {
-            let (ended, end) = mpsc::channel::<()>();
-            let complaint = scope.spawn(move || {
-                let mut text = Vec::new();
-                // What is said on stderr is for an error message only: less of it will do.
-                let _ = complaints.read_to_end(&mut text);
-                String::from_utf8_lossy(&text).trim().to_owned()
-            });
-            let watch = {
-                let watched = &watched;
-                scope.spawn(move || {
-                    let in_time = end.recv_timeout(command.time_limit)
-                        != Err(mpsc::RecvTimeoutError::Timeout);
-                    if !in_time {
-                        // It may have ended by itself in the meantime, which is as good.
-                        let _ = watched.lock().expect("no holder of this lock panics").kill();
-                    }
-                    in_time
-                })
-            };
-
-            let mut piece = vec![0; 256 * 1024];
-            let read = loop {
-                match output.read(&mut piece) {
-                    Ok(0) => break Ok(()),
-                    Ok(length) => sink(&piece[..length]),
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => break Err(error),
+        let output = pieces(child.stdout.take().expect("stdout was asked to be piped"));
+        let complaint = text(child.stderr.take().expect("stderr was asked to be piped"));
+        let printed = loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match output.recv_timeout(left) {
+                Err(RecvTimeoutError::Disconnected) => break Ok(()),
+                Ok(Err(error)) => break Err(Failure::Read { program: program.clone(), error }),
+                // One that prints without end is stopped, too.
+                Ok(Ok(piece)) if !left.is_zero() => sink(&piece),
+                Ok(Ok(_)) | Err(RecvTimeoutError::Timeout) => {
+                    break Err(Failure::TimeLimit { program: program.clone(), limit });
                 }
-            };
-            // The watcher waits on the other end of this channel; it may be gone already.
-            let _ = ended.send(());
-            let in_time = watch.join().expect("the watcher does not panic");
-            let status = watched.lock().expect("no holder of this lock panics").wait();
-            let complaint = complaint.join().expect("the reader of stderr does not panic");
-
-            if !in_time {
-                return Err(Failure::TimeLimit { program, limit: command.time_limit });
             }
-            read.map_err(|error| Failure::Read { program: program.clone(), error })?;
-            let status =
-                status.map_err(|error| Failure::Read { program: program.clone(), error })?;
-            if status.success() {
-                Ok(())
-            } else {
-                Err(Failure::Status { program, status: status.to_string(), complaint })
-            }
-        })
+        };
+        if printed.is_err() {
+            // It may have ended by itself in the meantime, which is as good.
+            let _ = child.kill();
+        }
+        let status = child.wait();
+        printed?;
+        let status = status.map_err(|error| Failure::Read { program: program.clone(), error })?;
+        if status.success() {
+            return Ok(());
+        }
+        let complaint = complaint.recv_timeout(COMPLAINT).unwrap_or_default();
+        Err(Failure::Status { program, status: status.to_string(), complaint })
     }
+}
+
+/// How long is waited for the complaint of a command that has ended.
+const COMPLAINT: Duration = Duration::from_secs(1);
+
+/// What comes through a pipe, until it ends.
+fn pieces(mut pipe: impl Read + Send + 'static) -> Receiver<io::Result<Vec<u8>>> {
+    let (sender, receiver) = mpsc::sync_channel(4);
+    thread::spawn(move || {
+        loop {
+            let mut piece = vec![0; 256 * 1024];
+            let read = match pipe.read(&mut piece) {
+                Ok(0) => return,
+                Ok(length) => {
+                    piece.truncate(length);
+                    Ok(piece)
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => Err(error),
+            };
+            let is_over = read.is_err();
+            // Nobody listens any more once the time is up.
+            if sender.send(read).is_err() || is_over {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// All that comes through a pipe, at its end.
+fn text(mut pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut text = Vec::new();
+        // What is said on stderr is for an error message only: less of it will do.
+        let _ = pipe.read_to_end(&mut text);
+        let _ = sender.send(String::from_utf8_lossy(&text).trim().to_owned());
+    });
+    receiver
 }
 
 impl Live {
@@ -265,13 +285,14 @@ mod tests {
 
     #[test]
     fn a_prefix_carries_the_environment_with_it() {
-        let machine = Live { prefix: vec!["nice".into()] };
+        let machine = Live { prefix: vec!["nice".into()], ..Live::default() };
         assert_eq!(output(&machine, &command("printenv", &["TZ"])), Ok("UTC\n".into()));
     }
 
     #[test]
     fn words_through_ssh_are_quoted_for_the_shell_there() {
-        let machine = Live { prefix: vec!["/usr/bin/ssh".into(), "login1".into()] };
+        let prefix = vec!["/usr/bin/ssh".into(), "login1".into()];
+        let machine = Live { prefix, ..Live::default() };
         let words = machine.words(&command("condor_status", &["-constraint", "Owner == \"o'x\""]));
         assert_eq!(words[..2], ["/usr/bin/ssh", "login1"]);
         assert_eq!(words[words.len() - 1], r#"'Owner == "o'\''x"'"#);
@@ -300,6 +321,13 @@ mod tests {
         assert_eq!(
             output(&Live::default(), &endless),
             Err("tail did not end within 0 s and was stopped".into())
+        );
+        // The site's own limit counts; what a wrapper started is not waited for, though it prints.
+        let machine = Live { time_limit: Some(Duration::from_millis(10)), ..Live::default() };
+        let wrapped = command("sh", &["-c", "yes; true"]);
+        assert_eq!(
+            output(&machine, &wrapped),
+            Err("sh did not end within 0 s and was stopped".into())
         );
     }
 }

@@ -13,8 +13,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::{Heard, OpenJob, Snapshot};
 use record::{
-    Collection, GpuSample, Job, JobCount, QueueSpan, Reject, Seen, gpu_counts, is_nonsense,
-    job_counts,
+    Collection, GpuSample, Job, JobCount, QueueSpan, Reject, Seen, gpu_counts, job_counts,
 };
 use source::Machine;
 use source::htcondor::{
@@ -98,7 +97,7 @@ impl Collector {
         for look in looks {
             let parser = CondorStatus::new(&self.cluster.name, look.asked.time);
             let read = self.read(look, parser)?;
-            if read.collection.error.is_none() {
+            if read.is_look() {
                 let asked_for = &self.writer.tracker().nameless_gpus;
                 let is_wanted = |sample: &&GpuSample| {
                     sample.device_name.is_none() || asked_for.contains(&sample.gpu_id)
@@ -110,10 +109,8 @@ impl Collector {
                     .map(|sample| sample.gpu_id.clone())
                     .collect();
                 self.writer.set_nameless_gpus(wanted);
-                if !is_nonsense(&read.collection) {
-                    let rows = gpu_counts(&read.records);
-                    self.live.gpus = Some(Seen { time: look.asked.time, rows });
-                }
+                let rows = gpu_counts(&read.records);
+                self.live.gpus = Some(Seen { time: look.asked.time, rows });
             }
             samples.extend(read.records);
             runs.push((read.collection, read.rejects));
@@ -152,7 +149,7 @@ impl Collector {
             let (time, name) = (look.asked.time, look.access_point().unwrap_or_default());
             let read = self.read(look, CondorQ::new(&cluster, time, hold))?;
             self.running.remove(name);
-            if read.collection.error.is_none() {
+            if read.is_look() {
                 let (mut spans, mut executions) = (Vec::new(), Vec::new());
                 for queued in read.records {
                     match queued {
@@ -160,10 +157,7 @@ impl Collector {
                         Queued::Running(execution) => executions.push(execution),
                     }
                 }
-                if !is_nonsense(&read.collection) {
-                    let counts = counts(&spans, &executions, time);
-                    self.live.put_queue(name, time, counts);
-                }
+                self.live.put_queue(name, time, counts(&spans, &executions, time));
                 let only = look.access_point().map(first_of_its_jobs);
                 snapshots.push(Snapshot { time, rows: spans, only });
                 let set_aside = texts(&read.rejects);

@@ -15,7 +15,7 @@ use indicatif::ProgressBar;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::{Change, Lake, LateSample, OpenJob, Writer};
-use record::{AccessPoint, Collection, GpuSample, Job, Live, RecentUse, Reject, Seen};
+use record::{AccessPoint, Collection, GpuSample, Job, Live, RecentUse, Reject, Seen, is_nonsense};
 use source::{Machine, Parsed, Parser, Rejected};
 
 use crate::config::{Cluster, Kind};
@@ -99,6 +99,14 @@ struct Read<T> {
     collection: Collection,
     records: Vec<T>,
     rejects: Vec<Reject>,
+}
+
+impl<T> Read<T> {
+    /// Whether it is a look at the cluster: a command that failed or raved saw nothing, which is
+    /// not the same as seeing nothing there.
+    fn is_look(&self) -> bool {
+        self.collection.error.is_none() && !is_nonsense(&self.collection)
+    }
 }
 
 impl Collector {

@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::{Change, OpenJob, Snapshot};
-use record::{Job, Seen as SeenAt, gpu_counts, is_nonsense, job_counts};
+use record::{Job, Seen as SeenAt, gpu_counts, job_counts};
 use source::slurm::{
     Offered, Sacct, ScontrolNode, Squeue, Waiting, gpu_samples, has_gpus, left_the_queue, sacct,
     sacct_fields, scontrol_show_job, scontrol_show_node, seen_nodes, squeue,
@@ -61,8 +61,7 @@ impl Collector {
             }
             let time = nodes.asked.time;
             let read = self.read(nodes, ScontrolNode::new(&name, time, hold))?;
-            // A command that failed saw nothing, which is not the same as seeing nothing there.
-            if read.collection.error.is_none() {
+            if read.is_look() {
                 if self.archives && !read.records.is_empty() {
                     let rows = seen_nodes(&nodes.text()?, &read.records);
                     self.live.nodes = Some(SeenAt { time, rows });
@@ -77,7 +76,7 @@ impl Collector {
             let read = self.read_by(jobs, || {
                 Ok(gpu_samples(&name, time, &nodes.text()?, &jobs.text()?, &backfill))
             })?;
-            if read.collection.error.is_none() {
+            if read.is_look() {
                 self.live.gpus = Some(SeenAt { time, rows: gpu_counts(&read.records) });
             }
             samples.extend(read.records);
@@ -99,12 +98,14 @@ impl Collector {
             if let Some(known_as) = &self.cluster.slurm_cluster {
                 parser = parser.of_cluster_in_slurmdbd(known_as);
             }
-            let Read { collection, records, rejects } = self.read::<Waiting>(look, parser)?;
+            let read = self.read::<Waiting>(look, parser)?;
             self.queue = None;
-            if collection.error.is_none() {
+            let is_look = read.is_look();
+            let Read { collection, records, rejects } = read;
+            if is_look {
                 let rows = job_counts(records.iter().map(|record| &record.span));
                 // An empty queue still has its headings.
-                if collection.bytes > 0 && !is_nonsense(&collection) {
+                if collection.bytes > 0 {
                     self.live.jobs = Some(SeenAt { time, rows });
                 }
                 let mut spans = Vec::new();
@@ -170,14 +171,17 @@ impl Collector {
 
     /// How the scheduler is asked about a window; none if it does not say how it can be asked.
     async fn commands(&mut self, machine: &Arc<dyn Machine>) -> Result<Option<Commands>> {
-        let answer = fetch::fetch(machine, sacct_fields(), self.run, None).await?;
-        if answer.asked.failure.is_some() {
+        let mut answer = fetch::fetch(machine, sacct_fields(), self.run, None).await?;
+        let offered = Offered::read(&answer.text()?);
+        if let Err(lacking) = &offered {
+            answer.asked.failure.get_or_insert_with(|| lacking.to_string());
+        }
+        let Ok(offered) = offered else {
             let failed = self.collection(&answer);
+            self.live.source(&failed.source).note(&failed);
             self.writer.collected(&[failed]).await?;
             return Ok(None);
-        }
-        let offered = Offered::read(&answer.text()?)
-            .with_context(|| format!("cannot collect from {}", self.cluster.name))?;
+        };
         let name = self.cluster.slurm_cluster.clone();
         Ok(Some(Arc::new(move |start, end| sacct(start, end, &offered, name.as_deref()))))
     }

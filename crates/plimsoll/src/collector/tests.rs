@@ -45,6 +45,7 @@ fn cluster_of(name: &str, kind: Kind) -> Cluster {
         name: name.to_owned(),
         kind,
         command_prefix: Vec::new(),
+        time_limit: None,
         own_cadence: None,
         slurm_cluster: None,
         backfill: Backfill::default(),

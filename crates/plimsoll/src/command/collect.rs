@@ -17,7 +17,7 @@ use tokio::sync::watch;
 
 use crate::cli::Collect;
 use crate::collector::{Collector, Summary, Wanted};
-use crate::command::output;
+use crate::command::{live, output};
 use crate::config::{Cluster, Config};
 use crate::{Outcome, complain};
 
@@ -55,7 +55,7 @@ pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome>
 }
 
 fn machine(cluster: &Cluster) -> Arc<dyn Machine> {
-    Arc::new(Live { prefix: cluster.command_prefix.clone() })
+    Arc::new(live::machine(cluster))
 }
 
 fn wanted(arguments: &Collect) -> Wanted {

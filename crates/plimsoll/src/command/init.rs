@@ -93,7 +93,8 @@ data_dir = \"data\"
 {zone}
 
 # Clusters to collect from, a [[cluster]] each. The name becomes a folder of data_dir.
-# command_prefix runs the scheduler's commands elsewhere, cadence says how often the state of
+# command_prefix runs the scheduler's commands elsewhere, time_limit says how long one of them may
+# take (without it a minute, sacct and condor_history longer), cadence how often the state of
 # machines and of the queue is sampled (s, m or h), slurm_cluster is the cluster's name in slurmdbd
 # where one slurmdbd serves several and the commands here belong to another of them. Jobs of
 # backfill_partitions or backfill_qos run only where nothing else wants to, and give way to others;
@@ -166,6 +167,7 @@ fn cluster_text(name: Option<&str>, example: &str, kind: Kind) -> String {
 {mark}name = \"{}\"
 {mark}kind = \"{}\"
 # command_prefix = [\"ssh\", \"login1\"]
+# time_limit = \"60s\"
 # cadence = \"5m\"
 {backfill}",
         name.unwrap_or(example),

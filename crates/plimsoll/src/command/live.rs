@@ -46,6 +46,7 @@ pub(super) fn local_cluster() -> Option<Cluster> {
         name: name.unwrap_or("slurm").to_owned(),
         kind: Kind::Slurm,
         command_prefix: Vec::new(),
+        time_limit: None,
         own_cadence: None,
         slurm_cluster: None,
         backfill: Backfill::default(),
@@ -55,7 +56,7 @@ pub(super) fn local_cluster() -> Option<Cluster> {
 
 /// The machine on which a cluster's commands run.
 pub(super) fn machine(cluster: &Cluster) -> Live {
-    Live { prefix: cluster.command_prefix.clone() }
+    Live { prefix: cluster.command_prefix.clone(), time_limit: cluster.time_limit }
 }
 
 /// What a command prints, as text.

@@ -203,10 +203,11 @@ fn clusters(
 
 /// A cluster whose name could be read; the rest may be wrong, and then is a problem.
 fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Option<Cluster> {
-    const KEYS: [&str; 8] = [
+    const KEYS: [&str; 9] = [
         "name",
         "kind",
         "command_prefix",
+        "time_limit",
         "cadence",
         "slurm_cluster",
         "backfill_partitions",
@@ -226,7 +227,11 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
         .get("command_prefix")
         .map(|value| words("cluster.command_prefix", value, problems))
         .unwrap_or_default();
-    let own_cadence = table.get("cadence").and_then(|value| cadence(value, problems));
+    let time = |key: &str, problems: &mut Problems| {
+        table.get(key).and_then(|value| time(&format!("cluster.{key}"), value, problems))
+    };
+    let own_cadence = time("cadence", problems);
+    let time_limit = time("time_limit", problems);
     let slurm_cluster =
         table.get("slurm_cluster").and_then(|value| slurm_cluster(value, kind, problems));
     let backfill = Backfill {
@@ -248,6 +253,7 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
         // A stand-in for what is wrong: with a problem on record no cluster is handed out.
         kind: kind.unwrap_or(Kind::Slurm),
         command_prefix,
+        time_limit,
         own_cadence,
         slurm_cluster,
         backfill,
@@ -318,15 +324,15 @@ fn kind(value: &Spanned<DeValue>, problems: &mut Problems) -> Option<Kind> {
     kind
 }
 
-fn cadence(value: &Spanned<DeValue>, problems: &mut Problems) -> Option<Duration> {
-    let written = string("cluster.cadence", "a string such as \"5m\"", value, problems)?;
+fn time(key: &str, value: &Spanned<DeValue>, problems: &mut Problems) -> Option<Duration> {
+    let written = string(key, "a string such as \"5m\"", value, problems)?;
     let problem = match duration(written) {
         None => "is not a whole number and s, m or h, such as \"5m\"",
         Some(Duration::ZERO) => "is no time at all",
-        Some(cadence) if cadence > LONGEST_CADENCE => "is more than a day (24h)",
-        Some(cadence) => return Some(cadence),
+        Some(time) if time > LONGEST_CADENCE => "is more than a day (24h)",
+        Some(time) => return Some(time),
     };
-    problems.add(value.span(), format!("cluster.cadence: {written:?} {problem}"));
+    problems.add(value.span(), format!("{key}: {written:?} {problem}"));
     None
 }
 

@@ -38,6 +38,7 @@ zone = "America/Chicago"
 name = "alder"
 kind = "slurm"
 command_prefix = ["ssh", "login1"]
+time_limit = "30s"
 cadence = "90s"
 slurm_cluster = "alder-2"
 backfill_partitions = ["scavenge", "idle"]
@@ -68,6 +69,7 @@ idle_gpu_needs_cpu = false
                 name: "alder".into(),
                 kind: Kind::Slurm,
                 command_prefix: vec!["ssh".into(), "login1".into()],
+                time_limit: Some(Duration::from_secs(30)),
                 own_cadence: Some(Duration::from_secs(90)),
                 slurm_cluster: Some("alder-2".into()),
                 backfill: Backfill {
@@ -80,6 +82,7 @@ idle_gpu_needs_cpu = false
                 name: "birch".into(),
                 kind: Kind::Htcondor,
                 command_prefix: vec![],
+                time_limit: None,
                 own_cadence: None,
                 slurm_cluster: None,
                 backfill: Backfill::default(),

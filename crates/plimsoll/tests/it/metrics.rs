@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::stub::{MAPLE, configure, prints, program, run};
 
 /// A cluster that prints what a real one did.
-fn site(folder: &Path) {
+pub(crate) fn site(folder: &Path) {
     configure(folder, MAPLE);
     program(
         folder,
@@ -25,7 +25,7 @@ printf 'JobID|JobIDRaw|User|State|Submit|Start|End|ElapsedRaw|AllocCPUS|JobName\
     );
 }
 
-fn collect(folder: &Path) {
+pub(crate) fn collect(folder: &Path) {
     let said = run(folder, &["collect", "--days", "0", "--no-summary"]);
     assert!(said.status <= 1, "{}", said.stderr);
 }

@@ -1,64 +1,20 @@
 //! The web pages: the same numbers as on the command line, and clear refusals.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Stdio};
 
 use crate::demo::DEMO;
-use crate::program::{command, plimsoll};
+use crate::program::plimsoll;
+use crate::server::Server;
 
-/// A server for one test; it ends with it.
-struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Server {
-    fn start(folder: &Path) -> Server {
-        let mut child = command(folder)
-            .args(["--data-dir", "plimsoll-demo", "serve", "--listen", "127.0.0.1:0"])
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        // It says where it listens once it does.
-        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.strip_prefix("http://").unwrap().split('/').next().unwrap().to_owned();
-        Server { child, address }
-    }
-
-    /// The head and the body of the answer.
-    fn get(&self, path: &str) -> (String, String) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: plimsoll\r\nConnection: close\r\n\r\n")
-            .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head.to_owned(), body.to_owned())
-    }
-
-    fn check(&self, path: &str, status: &str, part: &str) {
-        let (head, body) = self.get(path);
-        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {head}");
-        assert!(head.contains("content-security-policy: default-src 'none'"), "{path}: {head}");
-        assert!(body.contains(part), "{path}: {part} is missing in:\n{body}");
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended by itself, which the test has then seen.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// A server of the demo.
+fn serve(folder: &Path) -> Server {
+    Server::start(folder, &["--data-dir", "plimsoll-demo", "serve"])
 }
 
 #[test]
 fn pages_and_formats_are_served_and_mistakes_are_told() {
     let folder = DEMO.folder.path();
-    let server = Server::start(folder);
+    let server = serve(folder);
     server.check("/", "200", "href=\"/report/usage-by-user\"");
     server.check("/status", "200", "gpu_span");
     server.check("/report/daily?days=9&cluster=alder", "200", "<table");
@@ -72,7 +28,7 @@ fn pages_and_formats_are_served_and_mistakes_are_told() {
 /// What the demo's last moment showed is long ago, and is said to be.
 #[test]
 fn metrics_are_served_for_whoever_asks_as_they_ask() {
-    let server = Server::start(DEMO.folder.path());
+    let server = serve(DEMO.folder.path());
     server.check("/metrics", "200", "# TYPE plimsoll_cpus gauge\nplimsoll_cpus{cluster=\"alder\"");
     let (head, body) = server.get("/metrics");
     assert!(head.contains("content-type: text/plain; version=0.0.4"), "{head}");
@@ -90,7 +46,7 @@ fn metrics_are_served_for_whoever_asks_as_they_ask() {
 #[test]
 fn the_web_says_what_the_command_line_says() {
     let folder = DEMO.folder.path();
-    let server = Server::start(folder);
+    let server = serve(folder);
     let (_, served) = server.get("/report/usage-by-user.csv?days=30000");
     let said = plimsoll(
         folder,

@@ -98,6 +98,7 @@ async fn check(
         name: name.to_owned(),
         kind,
         command_prefix: Vec::new(),
+        time_limit: None,
         own_cadence: Some(Duration::from_secs(cadence)),
         slurm_cluster: None,
         backfill: Backfill::default(),
