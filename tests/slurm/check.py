@@ -20,6 +20,7 @@ import sys
 import time
 
 import accounting
+import monitoring
 from clusters import ENVIRONMENT, Site, wait_for
 from jobs import NAMES, Jobs
 
@@ -689,6 +690,9 @@ def main():
     clusters_apart(lake, jobs)
     nodes_and_queue(site, lake)
     live(site, lake)
+    monitored = watched_lake(plimsoll, site)
+    if monitored:
+        monitoring.states(site, monitored, check)
 
     site.ask("maple", "scancel", jobs.maple["held-and-cancelled"], jobs.maple["lasts"])
     site.wait_for_state("maple", jobs.maple["lasts"], "CANCELLED")
@@ -705,6 +709,17 @@ def main():
     corrected_later(site, lake)
     against_sreport(plimsoll, site)
     complete_days(plimsoll, site)
+    if monitored:
+        monitoring.stopped(site, monitored, check)
+
+
+def watched_lake(plimsoll, site):
+    """A lake for Prometheus to watch, if there is one."""
+    if not monitoring.is_possible():
+        print("skipped a real Prometheus on a real SLURM: Debian's prometheus is not installed", flush=True)
+        return None
+    configuration = monitoring.CONFIGURATION.format(birch=site.configuration("birch"))
+    return Lake(plimsoll, site, "lake-monitored", configuration)
 
 
 main()

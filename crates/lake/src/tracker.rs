@@ -40,6 +40,9 @@ pub struct Tracker {
     /// What each server that keeps job ads was asked about, by its address and index.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub servers: BTreeMap<String, Heard>,
+    /// Until when what was observed of jobs is pushed to each sink, by its name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub pushed: BTreeMap<String, Timestamp>,
     /// GPUs whose model has to be asked for, each by its id.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub nameless_gpus: BTreeSet<String>,

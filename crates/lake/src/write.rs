@@ -79,6 +79,11 @@ impl Writer {
         self.tracker.note_heard_of_server(server, time);
     }
 
+    /// Takes note that all that was observed of jobs until a moment is pushed to a sink.
+    pub fn set_pushed(&mut self, sink: &str, until: Timestamp) {
+        self.tracker.pushed.insert(sink.to_owned(), until);
+    }
+
     /// Says which GPUs' models have to be asked for.
     pub fn set_nameless_gpus(&mut self, gpu_ids: BTreeSet<String>) {
         self.tracker.nameless_gpus = gpu_ids;

@@ -517,6 +517,8 @@ pub(crate) struct Export {
 pub(crate) enum Exported {
     /// What was last seen of the clusters, as Prometheus text
     Metrics(ExportMetrics),
+    /// Attempts of jobs, a line of JSON each
+    Jobs(ExportJobs),
 }
 
 #[derive(Args)]
@@ -536,6 +538,24 @@ pub(crate) struct ExportMetrics {
     /// Write to a file instead of the terminal
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll export jobs --days 1 | jq 'select(.state == \"FAILED\")'\n  \
+    plimsoll export jobs --from 2026-01-01 --to 2026-02-01 -o january.ndjson\n  \
+    plimsoll export jobs --days 365 --push search   the first fill of a [[push]]\n\n\
+    The attempts that waited or ran in the period, whole. What a [[push]] of plimsoll.toml was told\n\
+    of before takes its own place. docs/push.md has every field.")]
+pub(crate) struct ExportJobs {
+    #[command(flatten)]
+    pub(crate) about: About,
+    /// Write to a file instead of the terminal
+    #[arg(short, long, value_name = "FILE", conflicts_with = "push")]
+    pub(crate) output: Option<PathBuf>,
+    /// Push to this [[push]] of the configuration instead
+    #[arg(long, value_name = "NAME")]
+    pub(crate) push: Option<String>,
 }
 
 #[derive(Args)]

@@ -1,7 +1,7 @@
 //! `plimsoll.toml`: found, read and checked whole before anything starts.
 
 mod check;
-mod job_history;
+mod search_server;
 
 pub(crate) use check::{LONGEST_CADENCE, duration};
 
@@ -33,6 +33,8 @@ pub(crate) struct Config {
     pub(crate) judgement: Arc<Judgement>,
     /// How metrics are made.
     pub(crate) metrics: MetricOptions,
+    /// Who is told of jobs, no two of one name.
+    pub(crate) sinks: Vec<Sink>,
 }
 
 /// A cluster to collect from.
@@ -52,12 +54,43 @@ pub(crate) struct Cluster {
     /// Which of its jobs run only where nothing else wants to. HTCondor's slots say so themselves.
     pub(crate) backfill: Backfill,
     /// Who else keeps the history of its jobs.
-    pub(crate) job_history: Option<JobHistory>,
+    pub(crate) job_history: Option<SearchServer>,
 }
 
-/// An Elasticsearch or OpenSearch to which `condor_adstash` pushes a pool's job ads.
+/// Somebody to whom attempts of jobs are pushed as they change.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct JobHistory {
+pub(crate) struct Sink {
+    /// By which the command line and the metrics know it.
+    pub(crate) name: String,
+    pub(crate) target: SinkTarget,
+}
+
+/// Where documents go.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SinkTarget {
+    /// Lines are added to a file.
+    File(PathBuf),
+    /// Lines are printed.
+    Output,
+    Server(SearchServer),
+}
+
+impl Sink {
+    /// Has paths begin at the file's folder.
+    fn below(self, folder: &Path) -> Sink {
+        let target = match self.target {
+            SinkTarget::File(path) => SinkTarget::File(folder.join(path)),
+            SinkTarget::Output => SinkTarget::Output,
+            SinkTarget::Server(server) => SinkTarget::Server(server.below(folder)),
+        };
+        Sink { target, ..self }
+    }
+}
+
+/// An Elasticsearch or OpenSearch: one to which `condor_adstash` pushes a pool's job ads, or one to
+/// which we push.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SearchServer {
     pub(crate) url: String,
     /// The index, or a pattern of several.
     pub(crate) index: String,
@@ -168,6 +201,7 @@ impl Config {
             groups: BTreeMap::new(),
             judgement: Arc::default(),
             metrics: MetricOptions::default(),
+            sinks: Vec::new(),
         })
     }
 }

@@ -4,6 +4,7 @@ mod cli;
 mod collector;
 mod command;
 mod config;
+mod sink;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -82,6 +83,9 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         }
         Command::Export(Export { what: Exported::Metrics(arguments) }) => {
             runtime.block_on(command::export::metrics(&site.load()?, &arguments))
+        }
+        Command::Export(Export { what: Exported::Jobs(arguments) }) => {
+            runtime.block_on(command::export::jobs(&site.load()?, &arguments))
         }
         Command::Serve(arguments) => {
             runtime.block_on(command::serve::run(&site.load()?, &arguments))

@@ -33,8 +33,8 @@ pub use gpu_span::{GpuSpan, Looks, spans_of};
 pub use job::{Job, Usage, is_final_state};
 pub use job_day::{JobDay, NodeDay, millionths, sum_up};
 pub use live::{
-    AccessPoint, GpuCount, JobCount, Live, RecentUse, Seen, SeenNode, SourceHealth, gpu_counts,
-    is_nonsense, job_counts,
+    AccessPoint, GpuCount, JobCount, Live, RecentUse, Seen, SeenNode, SinkHealth, SourceHealth,
+    gpu_counts, is_nonsense, job_counts,
 };
 pub use node_share::{
     GpuModel, IdleGpu, Share, away, cpu_shares, gpu_models, gpu_shares, memory_shares,
@@ -139,6 +139,28 @@ pub struct Column {
     /// Blank for a name, a word or a count.
     pub unit: &'static str,
     pub meaning: &'static str,
+}
+
+/// What the cells of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Text,
+    Integer,
+    Number,
+    Flag,
+    Time,
+}
+
+impl Column {
+    pub fn kind(&self) -> Kind {
+        match (self.data_type)() {
+            DataType::Boolean => Kind::Flag,
+            DataType::Int64 => Kind::Integer,
+            DataType::Float64 => Kind::Number,
+            DataType::Timestamp(..) => Kind::Time,
+            _ => Kind::Text,
+        }
+    }
 }
 
 impl Table {

@@ -30,6 +30,8 @@ pub struct Live {
     pub collected_ratio: Option<f64>,
     /// By name.
     pub sources: Vec<SourceHealth>,
+    /// Whom jobs are pushed to, by name.
+    pub sinks: BTreeMap<String, SinkHealth>,
 }
 
 /// What one look saw.
@@ -130,6 +132,20 @@ pub struct SourceHealth {
     pub records: Option<i64>,
     pub rejects: Option<i64>,
     /// Why the last run failed; unknown means that it worked.
+    pub error: Option<String>,
+}
+
+/// How pushing jobs to somebody fares.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SinkHealth {
+    /// When all that was due was last taken or refused.
+    pub success_time: Option<Timestamp>,
+    /// Since this account began; so is the next.
+    pub documents: i64,
+    /// Documents that it will not take.
+    pub refused: i64,
+    /// Why the last push failed; unknown means that it worked.
     pub error: Option<String>,
 }
 

@@ -7,9 +7,10 @@ use anyhow::Result;
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
 use lake::{Archive, Asked};
-use source::{Command, Failure, Machine, elasticsearch};
+use source::elasticsearch::{self, Purpose};
+use source::{Command, Failure, Machine};
 
-use crate::config::JobHistory;
+use crate::config::SearchServer;
 
 /// What a command said, or why it said nothing.
 pub(crate) struct Answer {
@@ -155,7 +156,7 @@ fn fetch_here(
 /// itself where that may help.
 pub(super) async fn fetch_documents(
     machine: &Arc<dyn Machine>,
-    history: &JobHistory,
+    history: &SearchServer,
     run: Timestamp,
     window: (Timestamp, Timestamp),
     at_once: usize,
@@ -174,7 +175,7 @@ pub(super) async fn fetch_documents(
             failure: None,
         };
         let mut archive = Archive::begin(&asked)?;
-        let answered = history.server().and_then(|server| {
+        let answered = history.server(Purpose::Read).and_then(|server| {
             let mut sink = |piece: &[u8]| archive.push(piece);
             Ok(elasticsearch::jobs(machine.as_ref(), &server, window, at_once, &mut sink)?)
         });

@@ -13,7 +13,7 @@ use source::Machine;
 use source::elasticsearch::JobDocuments;
 
 use super::{Answer, Collector, Key, Wanted, fetch, key, plan};
-use crate::config::JobHistory;
+use crate::config::SearchServer;
 
 impl Collector {
     /// Asks for the executions whose ads came since the server was last asked, day by day. What it
@@ -25,7 +25,7 @@ impl Collector {
         progress: &ProgressBar,
     ) -> Result<()> {
         let Some(history) = self.cluster.job_history.clone() else { return Ok(()) };
-        let JobHistory { url, index, .. } = &history;
+        let SearchServer { url, index, .. } = &history;
         let name = format!("{url} {index}");
         let heard = self.writer.tracker().servers.get(&name);
         let windows = plan::documents(heard, self.run, wanted)?;

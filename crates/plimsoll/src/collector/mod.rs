@@ -4,6 +4,7 @@ mod fetch;
 mod htcondor;
 mod job_history;
 mod plan;
+mod push;
 mod slurm;
 
 use std::collections::BTreeMap;

@@ -18,20 +18,21 @@ use tokio::sync::watch;
 use crate::cli::Collect;
 use crate::collector::{Collector, Summary, Wanted};
 use crate::command::{live, output};
-use crate::config::{Cluster, Config};
+use crate::config::{Cluster, Config, Sink};
 use crate::{Outcome, complain};
 
 pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome> {
     let clusters = chosen(config, &arguments.cluster)?;
     let lake = Lake::create(&config.data_dir)?.with_zone(&config.zone);
+    let order = Order { lake, wanted: wanted(arguments), sinks: config.sinks.clone().into() };
     if let Some(cadence) = arguments.every {
-        return keep_collecting(&lake, clusters, arguments, cadence).await;
+        return keep_collecting(order, clusters, cadence).await;
     }
     let mut summary = Summary::default();
     let mut errors = Vec::new();
     for cluster in &clusters {
         // That one cluster cannot be collected is no reason to let another's history go.
-        match collect(&lake, cluster, &machine(cluster), wanted(arguments)).await {
+        match collect(&order, cluster, &machine(cluster)).await {
             Ok(collected) => summary.add(&collected),
             Err(error) => errors.push(error),
         }
@@ -39,7 +40,7 @@ pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome>
     if errors.len() < clusters.len() {
         complain(&summary.line());
         if !arguments.no_summary && std::io::stdout().is_terminal() {
-            show(config, &lake, arguments).await?;
+            show(config, &order.lake, arguments).await?;
         }
     }
     let Some(last) = errors.pop() else {
@@ -66,18 +67,28 @@ fn wanted(arguments: &Collect) -> Wanted {
     }
 }
 
+/// What is done with every cluster.
+#[derive(Clone)]
+pub(super) struct Order {
+    /// Where it is kept.
+    pub(super) lake: Lake,
+    pub(super) wanted: Wanted,
+    /// Who is told of it.
+    pub(super) sinks: Arc<[Sink]>,
+}
+
 /// Asks one cluster's scheduler: about the queue first, so that what left it since is accounted for.
 async fn collect(
-    lake: &Lake,
+    Order { lake, wanted, sinks }: &Order,
     cluster: &Cluster,
     machine: &Arc<dyn Machine>,
-    wanted: Wanted,
 ) -> Result<Summary> {
     let mut collector = Collector::open(lake, cluster, machine.now()).await?;
     let progress = progress(1, &cluster.name);
     collector.moments(std::slice::from_ref(machine), &progress).await?;
-    collector.jobs(machine, wanted, &progress).await?;
+    collector.jobs(machine, *wanted, &progress).await?;
     progress.finish_and_clear();
+    collector.push(lake, machine, sinks).await;
     // Who looks every few seconds wants the looks; sums over hours do not change as fast.
     const SHORTEST: Duration = Duration::from_secs(60);
     if cluster.cadence() >= SHORTEST {
@@ -94,12 +105,11 @@ async fn collect(
 /// Collects again and again, each cluster for itself, until the process is told to stop; what is
 /// under way then is finished.
 async fn keep_collecting(
-    lake: &Lake,
+    order: Order,
     clusters: Vec<Cluster>,
-    arguments: &Collect,
     cadence: Duration,
 ) -> Result<Outcome> {
-    let collecting = Collecting::start(lake, clusters, wanted(arguments), cadence);
+    let collecting = Collecting::start(&order, clusters, cadence);
     stop_signal().await?;
     complain("stopping when what is under way is written");
     collecting.stop().await?;
@@ -114,21 +124,16 @@ pub(super) struct Collecting {
 
 impl Collecting {
     /// Begins the cycles, at a cadence where the configuration names none.
-    pub(super) fn start(
-        lake: &Lake,
-        clusters: Vec<Cluster>,
-        wanted: Wanted,
-        cadence: Duration,
-    ) -> Collecting {
+    pub(super) fn start(order: &Order, clusters: Vec<Cluster>, cadence: Duration) -> Collecting {
         let (stop, stopped) = watch::channel(false);
         let work = clusters
             .into_iter()
             .map(|cluster| {
                 let own_cadence = cluster.own_cadence.or(Some(cadence));
                 let cluster = Cluster { own_cadence, ..cluster };
-                let (lake, machine) = (lake.clone(), machine(&cluster));
+                let machine = machine(&cluster);
                 let pace = UntilStopped { clock: machine.clone(), stopped: stopped.clone() };
-                tokio::spawn(cycles(lake, cluster, machine, wanted, pace, complain))
+                tokio::spawn(cycles(order.clone(), cluster, machine, pace, complain))
             })
             .collect();
         Collecting { stop, work }
@@ -149,10 +154,9 @@ impl Collecting {
 /// is not late, and two never run at once. One that outlasts its cadence leaves moments out, which
 /// is said when it begins to be so.
 async fn cycles(
-    lake: Lake,
+    order: Order,
     cluster: Cluster,
     machine: Arc<dyn Machine>,
-    wanted: Wanted,
     mut pace: impl Pace,
     mut say: impl FnMut(&str) + Send,
 ) {
@@ -160,7 +164,7 @@ async fn cycles(
     let mut is_late = false;
     loop {
         let began = machine.now();
-        match collect(&lake, &cluster, &machine, wanted).await {
+        match collect(&order, &cluster, &machine).await {
             Ok(summary) => say(&format!("{name}: {}", summary.line())),
             Err(error) => say(&format!("error: {error:#}")),
         }

@@ -1,6 +1,8 @@
 //! `plimsoll export`: what others read, as files.
 
 use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use lake::Lake;
@@ -8,9 +10,10 @@ use query::metric::{COMPATIBLE_PAGES, LastSeen, compatible_page};
 use source::{Live, Machine};
 use view::PROMETHEUS;
 
-use crate::Outcome;
-use crate::cli::ExportMetrics;
-use crate::config::Config;
+use crate::cli::{ExportJobs, ExportMetrics};
+use crate::config::{Config, SinkTarget};
+use crate::sink::{self, Selection, Which};
+use crate::{Outcome, complain};
 
 /// Writes what was last seen for node_exporter's textfile collector, or for a look.
 pub(crate) async fn metrics(config: &Config, arguments: &ExportMetrics) -> Result<Outcome> {
@@ -45,8 +48,7 @@ pub(crate) async fn metrics(config: &Config, arguments: &ExportMetrics) -> Resul
     let text = PROMETHEUS.render(&families);
     match &arguments.output {
         Some(file) => {
-            // Who reads the folder at this moment finds the file whole.
-            let beside = file.with_extension("part");
+            let beside = beside(file);
             std::fs::write(&beside, text)
                 .and_then(|()| std::fs::rename(&beside, file))
                 .with_context(|| format!("cannot write {}", file.display()))?;
@@ -58,4 +60,52 @@ pub(crate) async fn metrics(config: &Config, arguments: &ExportMetrics) -> Resul
         }
     }
     Ok(Outcome::Done)
+}
+
+/// Writes attempts of jobs as lines of JSON, or pushes them to one of the configured sinks.
+pub(crate) async fn jobs(config: &Config, arguments: &ExportJobs) -> Result<Outcome> {
+    let lake = Lake::open(&config.data_dir)?;
+    let machine: Arc<dyn Machine> = Arc::new(Live::default());
+    let question = arguments.about.question(config, machine.now())?;
+    let selection = Selection { clusters: question.clusters, which: Which::In(question.period) };
+    let Some(name) = &arguments.push else {
+        return write_lines(&lake, &machine, &selection, arguments.output.as_deref()).await;
+    };
+    let Some(sink) = config.sinks.iter().find(|sink| sink.name == *name) else {
+        let known: Vec<&str> = config.sinks.iter().map(|sink| sink.name.as_str()).collect();
+        match query::nearest(name, known.iter().copied()) {
+            Some(near) => bail!("no [[push]] {name:?} is configured; did you mean {near:?}?"),
+            None => bail!("no [[push]] {name:?} is configured; there are {}", known.join(", ")),
+        }
+    };
+    let done = sink::push(&lake, &machine, &sink.target, &selection).await?;
+    complain(&format!("pushed {} documents to {name}", done.pushed.taken));
+    if let Some(first) = done.pushed.first_refusal {
+        complain(&format!("failed: {} documents were refused, {first}", done.pushed.refused));
+        return Ok(Outcome::Findings);
+    }
+    Ok(Outcome::Done)
+}
+
+async fn write_lines(
+    lake: &Lake,
+    machine: &Arc<dyn Machine>,
+    selection: &Selection,
+    output: Option<&Path>,
+) -> Result<Outcome> {
+    let Some(file) = output else {
+        sink::push(lake, machine, &SinkTarget::Output, selection).await?;
+        return Ok(Outcome::Done);
+    };
+    let beside = beside(file);
+    // What an earlier run left that was stopped.
+    std::fs::write(&beside, "").with_context(|| format!("cannot write {}", beside.display()))?;
+    sink::push(lake, machine, &SinkTarget::File(beside.clone()), selection).await?;
+    std::fs::rename(&beside, file).with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(Outcome::Done)
+}
+
+/// Where a file is written before it takes its place: who reads the folder meanwhile finds it whole.
+fn beside(file: &Path) -> std::path::PathBuf {
+    file.with_extension("part")
 }

@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 
 use crate::cli::Serve;
 use crate::collector::Wanted;
-use crate::command::collect::{Collecting, chosen, stop_signal};
+use crate::command::collect::{Collecting, Order, chosen, stop_signal};
 use crate::config::Config;
 use crate::{Outcome, complain};
 
@@ -23,7 +23,8 @@ pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
         Some(cadence) => {
             let wanted = Wanted { days: 1, refresh: false, parallel: 4 };
             let lake = lake.clone().with_zone(&config.zone);
-            Some(Collecting::start(&lake, chosen(config, &[])?, wanted, cadence))
+            let order = Order { lake, wanted, sinks: config.sinks.clone().into() };
+            Some(Collecting::start(&order, chosen(config, &[])?, cadence))
         }
         None => None,
     };

@@ -4,6 +4,7 @@
 //! the first error.
 
 mod gpu;
+mod push;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -16,9 +17,10 @@ use source::slurm::Backfill;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::search_server::{Place, search_server};
 use super::{
     Cluster, Config, ConfigError, DEFAULT_DATA_DIR, Environment, Kind, LONGEST_CLUSTER_NAME,
-    is_cluster_name, shown,
+    SearchServer, Sink, is_cluster_name, shown,
 };
 use query::metric::MetricOptions;
 use query::{Judgement, Preemptible, nearest};
@@ -73,6 +75,7 @@ pub(super) fn config(
             groups: settings.groups,
             judgement: Arc::new(judgement),
             metrics: settings.metrics,
+            sinks: settings.sinks.into_iter().map(|sink| sink.below(folder)).collect(),
         })
     } else {
         // Tables come in the order of their keys; a reader goes through the file.
@@ -102,6 +105,7 @@ struct Settings {
     groups: BTreeMap<String, Vec<String>>,
     judgement: Judgement,
     metrics: MetricOptions,
+    sinks: Vec<Sink>,
 }
 
 /// What is wrong, and where.
@@ -122,7 +126,8 @@ fn settings(
     line: &dyn Fn(usize) -> usize,
 ) -> Settings {
     let mut settings = Settings::default();
-    unknown_keys(document, &["data_dir", "zone", "cluster", "groups", "gpu", "metrics"], problems);
+    const KEYS: [&str; 7] = ["data_dir", "zone", "cluster", "groups", "gpu", "metrics", "push"];
+    unknown_keys(document, &KEYS, problems);
     if let Some(value) = document.get("data_dir") {
         settings.data_dir = data_dir(value, problems);
     }
@@ -140,6 +145,9 @@ fn settings(
     }
     if let Some(value) = document.get("metrics") {
         settings.metrics = metrics(value, problems);
+    }
+    if let Some(value) = document.get("push") {
+        settings.sinks = push::sinks(value, problems);
     }
     settings
 }
@@ -238,9 +246,7 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
         partitions: backfill("backfill_partitions", table, kind, problems),
         qos: backfill("backfill_qos", table, kind, problems),
     };
-    let job_history = table
-        .get("job_history")
-        .and_then(|value| super::job_history::job_history(value, kind, problems));
+    let job_history = table.get("job_history").and_then(|value| job_history(value, kind, problems));
     let name = match table.get("name") {
         Some(value) => cluster_name(value, problems),
         None => {
@@ -261,7 +267,28 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
     })
 }
 
-/// The partitions or the QOS whose jobs give way to others.
+/// Who else keeps the history of a pool's jobs.
+fn job_history(
+    value: &Spanned<DeValue>,
+    kind: Option<Kind>,
+    problems: &mut Problems,
+) -> Option<SearchServer> {
+    const PLACE: Place = Place {
+        key: "cluster.job_history",
+        other_keys: &[],
+        example_index: "htcondor-*",
+        pattern: "*,:+",
+    };
+    let DeValue::Table(table) = value.get_ref() else {
+        wrong_type(PLACE.key, "a table ([cluster.job_history])", value, problems);
+        return None;
+    };
+    if kind == Some(Kind::Slurm) {
+        problems.add(value.span(), format!("{}: only an htcondor cluster has one", PLACE.key));
+    }
+    search_server(table, value.span(), &PLACE, problems)
+}
+
 /// What of a cluster is backfill, for questions about its jobs.
 fn preemptible(cluster: &Cluster) -> Option<Preemptible> {
     let Backfill { partitions, qos } = cluster.backfill.clone();
@@ -269,6 +296,7 @@ fn preemptible(cluster: &Cluster) -> Option<Preemptible> {
     (place.partitions.len() + place.qos.len() > 0).then_some(place)
 }
 
+/// The partitions or the QOS whose jobs give way to others.
 fn backfill(
     key: &str,
     table: &DeTable,

@@ -3,6 +3,7 @@
 use std::fs;
 
 use query::Preemptible;
+use source::elasticsearch::Purpose;
 use tempfile::TempDir;
 
 use super::*;
@@ -58,6 +59,14 @@ chemistry = ["alice"]
 [metrics]
 top = 5
 idle_gpu_needs_cpu = false
+[[push]]
+name = "lines"
+file = "jobs.ndjson"
+[[push]]
+name = "search"
+url = "http://localhost:9200"
+index = "plimsoll-jobs"
+api_key_env = "KEY"
 "#,
     );
     let expected = Config {
@@ -86,7 +95,7 @@ idle_gpu_needs_cpu = false
                 own_cadence: None,
                 slurm_cluster: None,
                 backfill: Backfill::default(),
-                job_history: Some(JobHistory {
+                job_history: Some(SearchServer {
                     url: "https://search.example.org:9200/es".into(),
                     index: "htcondor-*".into(),
                     login: Login::Password {
@@ -110,6 +119,18 @@ idle_gpu_needs_cpu = false
             ..Judgement::default()
         }),
         metrics: MetricOptions { top: 5, idle_gpu: record::IdleGpu::Always },
+        sinks: vec![
+            Sink { name: "lines".into(), target: SinkTarget::File("/site/jobs.ndjson".into()) },
+            Sink {
+                name: "search".into(),
+                target: SinkTarget::Server(SearchServer {
+                    url: "http://localhost:9200".into(),
+                    index: "plimsoll-jobs".into(),
+                    login: Login::ApiKey { place: SecretPlace::Variable("KEY".into()) },
+                    ca_file: None,
+                }),
+            },
+        ],
     };
     assert_eq!(config, Ok(expected));
 }
@@ -625,10 +646,32 @@ fn a_server_that_cannot_be_asked_is_told() {
 }
 
 #[test]
+fn a_sink_has_a_name_and_one_target() {
+    check(
+        "[[push]]\nfile = \"a\"\n[[push]]\nname = \"b\"\n[[push]]\nname = \"b\"\nfile = \"-\"\nurl = \
+         \"https://s\"\n[[push]]\nname = \"c\"\nurl = \"https://s\"\nindex = \"jobs-*\"\n",
+        &[
+            "1:1: push.name: missing: write name = \"search\"",
+            "3:1: push: it has no target: write file = \"jobs.ndjson\", or the url and index of an \
+             Elasticsearch or OpenSearch",
+            "7:8: push.file: url stands here, too: choose one",
+            "12:9: push.index: \"jobs-*\" is no name of an index",
+        ],
+    );
+    check(
+        "[[push]]\nname = \"a\"\nfile = \"-\"\n[[push]]\nname = \"a\"\nfile = \"b\"\nindex = \"i\"",
+        &[
+            "4:1: push.name: \"a\" is already the name of another",
+            "7:1: unknown key \"index\": did you mean \"file\"?",
+        ],
+    );
+}
+
+#[test]
 fn a_secret_that_is_not_there_is_told_without_it() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("key");
-    let history = JobHistory {
+    let history = SearchServer {
         url: "https://s".into(),
         index: "i".into(),
         login: Login::ApiKey { place: SecretPlace::File(path.clone()) },
@@ -636,14 +679,14 @@ fn a_secret_that_is_not_there_is_told_without_it() {
     };
     let shown = path.display();
     assert_eq!(
-        format!("{:#}", history.server().unwrap_err()),
+        format!("{:#}", history.server(Purpose::Read).unwrap_err()),
         format!("cannot read {shown}: No such file or directory (os error 2)")
     );
     fs::write(&path, "two\nlines\n").unwrap();
     assert_eq!(
-        format!("{:#}", history.server().unwrap_err()),
+        format!("{:#}", history.server(Purpose::Read).unwrap_err()),
         format!("{shown} is not one line with a secret")
     );
     fs::write(&path, "hidden\n").unwrap();
-    assert!(!format!("{:?}", history.server().unwrap()).contains("hidden"));
+    assert!(!format!("{:?}", history.server(Purpose::Read).unwrap()).contains("hidden"));
 }

@@ -16,6 +16,7 @@ mod import_gpureports;
 mod live;
 mod metrics;
 mod program;
+mod push;
 mod real_pool;
 mod reconcile;
 mod reprocess;

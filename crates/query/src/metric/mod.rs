@@ -9,6 +9,7 @@ mod origin;
 mod own;
 mod recent_use;
 mod rivosinc;
+mod sinfo;
 mod sums;
 mod vpenso;
 
@@ -98,43 +99,6 @@ fn is_waiting(count: &JobCount) -> bool {
     const WAITING: [&str; 7] =
         ["PENDING", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT", "IDLE", "HELD"];
     WAITING.contains(&count.state.as_str())
-}
-
-/// A node's state as `sinfo --format=%T` writes it: one word, and a mark for what else holds.
-fn sinfo_state(state: &str) -> String {
-    let has = |words: &[&str]| state.split('+').any(|word| words.contains(&word));
-    let is_allocated = has(&["ALLOCATED", "MIXED"]);
-    let is_busy = is_allocated || has(&["COMPLETING"]);
-    let is_maintained = has(&["MAINT", "MAINTENANCE"]);
-    let word = if is_maintained && !is_busy && !has(&["DOWN", "DRAIN", "FAIL"]) {
-        "maint".to_owned()
-    } else if has(&["DRAIN", "DRAINED", "DRAINING"]) {
-        if is_busy { "draining" } else { "drained" }.to_owned()
-    } else if has(&["FAIL", "FAILING"]) {
-        if is_busy { "failing" } else { "fail" }.to_owned()
-    } else if has(&["DOWN"]) {
-        "down".to_owned()
-    } else if has(&["COMPLETING"]) {
-        if has(&["ALLOCATED"]) { "allocated+" } else { "completing" }.to_owned()
-    } else if has(&["IDLE"]) && has(&["PLANNED"]) {
-        "planned".to_owned()
-    } else if has(&["IDLE"]) && has(&["RESERVED"]) {
-        "reserved".to_owned()
-    } else {
-        state.split('+').next().unwrap_or(state).to_ascii_lowercase()
-    };
-    let mark = [
-        ("NOT_RESPONDING", "*"),
-        ("POWERED_DOWN", "~"),
-        ("POWERING_UP", "#"),
-        ("POWERING_DOWN", "%"),
-        ("POWER_DOWN", "!"),
-        ("REBOOT_ISSUED", "^"),
-        ("REBOOT_REQUESTED", "@"),
-    ]
-    .into_iter()
-    .find(|(flag, _)| has(&[flag]));
-    word + mark.map_or("", |(_, mark)| mark)
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 //! In its text mode memory is in bytes with decimal multiples, and what it calls allocated memory of
 //! a node is what the kernel does not call free.
 
-use record::{JobCount, Live, SeenNode, cpu_shares};
+use record::{JobCount, Live, SeenNode};
 use report::{Family, MetricKind};
 
+use super::sinfo::{Cpus, sinfo_state};
 use super::sums::Sums;
-use super::{is_waiting, partitions, sinfo_state};
+use super::{is_waiting, partitions};
 
 const MEGABYTE: f64 = 1e6;
 
@@ -38,11 +39,6 @@ pub(super) fn rivosinc(live: &Live) -> Vec<Family> {
     families
 }
 
-fn idle_cpus(node: &SeenNode) -> f64 {
-    let idle = |share: &&record::Share| share.state == "idle";
-    cpu_shares(&node.node).iter().filter(idle).map(|share| share.amount).sum()
-}
-
 /// What the kernel does not call free.
 fn used_memory(node: &SeenNode) -> Option<f64> {
     Some((node.node.memory_mb? - node.free_memory_mb?) * MEGABYTE)
@@ -52,7 +48,7 @@ type OfNode = fn(&SeenNode) -> Option<f64>;
 
 fn nodes(rows: &[SeenNode]) -> Vec<Family> {
     let cpus: OfNode = |node| node.node.cpus.map(|cpus| cpus as f64);
-    let idle: OfNode = |node| Some(idle_cpus(node));
+    let idle: OfNode = |node| Some(Cpus::of(&node.node).idle);
     let allocated: OfNode = |node| node.node.alloc_cpus.map(|cpus| cpus as f64);
     let load: OfNode = |node| node.cpu_load;
     let memory: OfNode = |node| node.node.memory_mb.map(|memory| memory * MEGABYTE);
@@ -62,7 +58,7 @@ fn nodes(rows: &[SeenNode]) -> Vec<Family> {
     let mut families = Vec::new();
     for (name, value, help) in [
         ("slurm_cpus_total", cpus, "All CPUs."),
-        ("slurm_cpus_idle", idle, "Idle CPUs on nodes where a job could start."),
+        ("slurm_cpus_idle", idle, "Idle CPUs on nodes that are neither drained nor down."),
         ("slurm_cpu_load", load, "Load of all nodes."),
         ("slurm_mem_real", memory, "All memory, in bytes."),
         ("slurm_mem_free", free, "Memory that the nodes' kernels call free, in bytes."),

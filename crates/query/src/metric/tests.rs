@@ -482,6 +482,6 @@ fn a_state_is_one_word_and_a_mark_for_sinfo() {
         ("INVAL", "inval"),
         ("UNKNOWN+NOT_RESPONDING", "unknown*"),
     ] {
-        assert_eq!(sinfo_state(state), shown, "{state}");
+        assert_eq!(sinfo::sinfo_state(state), shown, "{state}");
     }
 }

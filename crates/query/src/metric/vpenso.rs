@@ -1,11 +1,12 @@
 //! The names of vpenso/prometheus-slurm-exporter, which Grafana's dashboard 4323 asks for. All are
 //! gauges; those of accounts, users and partitions are absent where they would be zero.
 
-use record::{JobCount, Live, SeenNode, cpu_shares};
+use record::{JobCount, Live, SeenNode};
 use report::Family;
 
+use super::sinfo::{Cpus, sinfo_state};
 use super::sums::Sums;
-use super::{is_waiting, partitions, sinfo_state};
+use super::{is_waiting, partitions};
 
 pub(super) fn vpenso(live: &Live) -> Vec<Family> {
     let mut families = Vec::new();
@@ -24,40 +25,11 @@ fn one(name: &'static str, help: &'static str, value: f64) -> Family {
     family
 }
 
-/// CPUs of one or more nodes, as `sinfo --format=%C` counts them.
-#[derive(Clone, Copy, Default)]
-struct Cpus {
-    allocated: f64,
-    idle: f64,
-    other: f64,
-}
-
-impl Cpus {
-    fn of(node: &SeenNode) -> Cpus {
-        let mut cpus = Cpus::default();
-        for share in cpu_shares(&node.node) {
-            match share.state {
-                "allocated" => cpus.allocated += share.amount,
-                "idle" => cpus.idle += share.amount,
-                _ => cpus.other += share.amount,
-            }
-        }
-        cpus
-    }
-
-    fn total(self) -> f64 {
-        self.allocated + self.idle + self.other
-    }
-}
-
 fn nodes(rows: &[SeenNode]) -> Vec<Family> {
     let mut all = Cpus::default();
     let (mut gpus, mut held_gpus) = (0, 0);
     for node in rows {
-        let Cpus { allocated, idle, other } = Cpus::of(node);
-        all.allocated += allocated;
-        all.idle += idle;
-        all.other += other;
+        all += Cpus::of(&node.node);
         gpus += node.node.gpus.unwrap_or(0);
         held_gpus += node.node.alloc_gpus.unwrap_or(0);
     }
@@ -65,7 +37,7 @@ fn nodes(rows: &[SeenNode]) -> Vec<Family> {
     let mut families = vec![
         one("slurm_cpus_alloc", "Allocated CPUs.", all.allocated),
         one("slurm_cpus_idle", "Idle CPUs.", all.idle),
-        one("slurm_cpus_other", "CPUs that nobody can have, such as on drained nodes.", all.other),
+        one("slurm_cpus_other", "Free CPUs of nodes that are drained or down.", all.other),
         one("slurm_cpus_total", "All CPUs.", all.total()),
         one("slurm_gpus_alloc", "Allocated GPUs.", held_gpus),
         one("slurm_gpus_idle", "GPUs that are not allocated, usable or not.", gpus - held_gpus),
@@ -96,13 +68,13 @@ fn nodes(rows: &[SeenNode]) -> Vec<Family> {
     type OfNode = fn(&SeenNode) -> Option<f64>;
     let of_nodes: [(&str, &str, OfNode); 6] = [
         ("slurm_node_cpu_alloc", "Allocated CPUs of a node.", |node| {
-            Some(Cpus::of(node).allocated)
+            Some(Cpus::of(&node.node).allocated)
         }),
-        ("slurm_node_cpu_idle", "Idle CPUs of a node.", |node| Some(Cpus::of(node).idle)),
-        ("slurm_node_cpu_other", "CPUs of a node that nobody can have.", |node| {
-            Some(Cpus::of(node).other)
+        ("slurm_node_cpu_idle", "Idle CPUs of a node.", |node| Some(Cpus::of(&node.node).idle)),
+        ("slurm_node_cpu_other", "Free CPUs of a node that is drained or down.", |node| {
+            Some(Cpus::of(&node.node).other)
         }),
-        ("slurm_node_cpu_total", "All CPUs of a node.", |node| Some(Cpus::of(node).total())),
+        ("slurm_node_cpu_total", "All CPUs of a node.", |node| Some(Cpus::of(&node.node).total())),
         ("slurm_node_mem_alloc", "Allocated memory of a node in MiB.", |node| {
             node.node.alloc_memory_mb
         }),
@@ -120,16 +92,18 @@ fn nodes(rows: &[SeenNode]) -> Vec<Family> {
     let of_partitions: [(&str, &str, OfCpus); 4] = [
         ("slurm_partition_cpus_allocated", "Allocated CPUs of a partition.", |cpus| cpus.allocated),
         ("slurm_partition_cpus_idle", "Idle CPUs of a partition.", |cpus| cpus.idle),
-        ("slurm_partition_cpus_other", "CPUs of a partition that nobody can have.", |cpus| {
-            cpus.other
-        }),
+        (
+            "slurm_partition_cpus_other",
+            "Free CPUs of a partition's nodes that are drained or down.",
+            |cpus| cpus.other,
+        ),
         ("slurm_partition_cpus_total", "All CPUs of a partition.", Cpus::total),
     ];
     for (name, help, value) in of_partitions {
         let mut sums = Sums::default();
         for node in rows {
             for partition in partitions(&node.node) {
-                sums.add(&[partition], value(Cpus::of(node)));
+                sums.add(&[partition], value(Cpus::of(&node.node)));
             }
         }
         let mut family = Family::gauge(name, "", &["partition"], help);

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::Server;
 use super::fields::{Fields, Flaw};
 use super::query::Part;
-use super::server::Fault;
+use super::server::{Fault, patiently};
 use crate::{Failure, Machine, Method};
 
 /// Takes what comes, piece by piece, from any of the searches.
@@ -81,7 +81,7 @@ pub fn has_executions(machine: &dyn Machine, server: &Server) -> Result<bool, Fa
 /// What the fields of the index can be asked for.
 fn fields(machine: &dyn Machine, server: &Server) -> Result<Fields, Failure> {
     let asked = || server.ask(machine, Method::Get, &Fields::question(&server.index), None);
-    let answer = patiently(machine, asked)?;
+    let answer = patiently(machine, &PAUSES, asked)?;
     Fields::read(&server.index, &answer).map_err(|flaw| Failure::Refused {
         reason: match flaw {
             Flaw::NoIndex => server.no_index(),
@@ -102,23 +102,6 @@ const PAUSES: [Duration; 4] = [
 /// For how long the server is to hold a search open between two pages.
 const KEEP_ALIVE: &str = "5m";
 
-/// Asks until there is an answer, or until it is plain that there will be none.
-fn patiently<T>(
-    machine: &dyn Machine,
-    mut ask: impl FnMut() -> Result<T, Fault>,
-) -> Result<T, Fault> {
-    let mut pauses = PAUSES.iter();
-    loop {
-        match ask() {
-            Err(Fault::Passing(failure)) => match pauses.next() {
-                Some(pause) => machine.pause(*pause),
-                None => return Err(Fault::Passing(failure)),
-            },
-            answer => return answer,
-        }
-    }
-}
-
 /// How a server keeps a search as it was when it began.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
@@ -133,7 +116,7 @@ enum Way {
 /// The ways to try with a server, by what it says of itself. It may say nothing: to read an index
 /// one need not be allowed to see the version.
 fn ways(machine: &dyn Machine, server: &Server) -> Result<Vec<Way>, Fault> {
-    match patiently(machine, || server.ask(machine, Method::Get, "", None)) {
+    match patiently(machine, &PAUSES, || server.ask(machine, Method::Get, "", None)) {
         Ok(text) => Ok(ways_of(&text)),
         Err(Fault::Unknown(_)) => Ok(ways_of(b"")),
         Err(fault) => Err(fault),
@@ -229,7 +212,7 @@ impl Search<'_> {
         let mut from = part.start;
         let mut pauses = PAUSES.iter();
         loop {
-            let mut cursor = patiently(self.machine, || self.open())?;
+            let mut cursor = patiently(self.machine, &PAUSES, || self.open())?;
             let before = from;
             let outcome = self.pages_from(part, &mut from, &mut cursor);
             self.close(&cursor);
@@ -258,12 +241,11 @@ impl Search<'_> {
             let (text, page) = match cursor {
                 // The same place can be asked about again.
                 Cursor::PointInTime { .. } => {
-                    patiently(self.machine, || self.page(&search, &order, cursor)).map_err(
-                        |fault| match fault {
+                    patiently(self.machine, &PAUSES, || self.page(&search, &order, cursor))
+                        .map_err(|fault| match fault {
                             Fault::Passing(failure) => Fault::Lasting(failure),
                             fault => fault,
-                        },
-                    )?
+                        })?
                 }
                 // What was sent and did not come is behind the cursor, and lost.
                 Cursor::Scroll { .. } => self.page(&search, &order, cursor)?,

@@ -1,4 +1,4 @@
-//! A server that keeps job ads, and what it means where it gives none.
+//! A server that keeps job ads or takes ours, and what it means where it gives none.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,17 +9,35 @@ use serde_json::Value;
 
 use crate::{Failure, Machine, Method, Request, Response, Secret};
 
-/// Where job ads are kept, and how one is let in.
+/// Where documents are kept, and how one is let in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
     /// Such as `https://search.example.org:9200`, with a path where there is one before the API's.
     pub url: String,
     /// The index or indexes, such as `htcondor-epochs-*`.
     pub index: String,
+    pub purpose: Purpose,
     /// None where the server asks for nobody's name.
     pub credential: Option<Credential>,
     /// The certificates that are trusted, in PEM; those that this machine trusts if none are given.
     pub certificates: Option<Arc<str>>,
+}
+
+/// What a server is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    Read,
+    Write,
+}
+
+impl Purpose {
+    /// What one must be allowed to do with the index.
+    fn privileges(self) -> &'static str {
+        match self {
+            Purpose::Read => "read and view_index_metadata",
+            Purpose::Write => "index, create_index and view_index_metadata",
+        }
+    }
 }
 
 /// What the server is told of who asks.
@@ -58,7 +76,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(120);
 pub(super) enum Fault {
     /// The server is busy or the connection broke: the same question may be answered later.
     Passing(Failure),
-    /// What the server held open for us is gone.
+    /// What the server held for us is gone, or not there yet.
     Expired(Failure),
     /// This server has no such question, or does not let us ask it.
     Unknown(Failure),
@@ -85,10 +103,21 @@ impl Server {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Vec<u8>, Fault> {
+        self.send(machine, method, path, body.map(Value::to_string))
+    }
+
+    /// The same with a body that is written already.
+    pub(super) fn send(
+        &self,
+        machine: &dyn Machine,
+        method: Method,
+        path: &str,
+        body: Option<String>,
+    ) -> Result<Vec<u8>, Fault> {
         let request = Request {
             method,
             url: format!("{}/{path}", self.url.trim_end_matches('/')),
-            body: body.map(Value::to_string),
+            body,
             authorization: self.credential.as_ref().map(|credential| credential.header.clone()),
             certificates: self.certificates.clone(),
             time_limit: TIME_LIMIT,
@@ -127,18 +156,27 @@ impl Server {
                 }
                 None => format!(
                     "{url} wants to know who asks: name a user and a password_file, or an \
-                     api_key_file, in the cluster's job_history{said}"
+                     api_key_file, in the configuration{said}"
                 ),
             })),
             403 => Fault::Unknown(refused(format!(
-                "{url} does not let {} read {index:?}: it needs the privileges read and \
-                 view_index_metadata there{said}",
-                self.credential.as_ref().map_or("a stranger", |credential| &credential.shown)
+                "{url} does not let {} {} {index:?}: it needs the privileges {} there{said}",
+                self.credential.as_ref().map_or("a stranger", |credential| &credential.shown),
+                match self.purpose {
+                    Purpose::Read => "read",
+                    Purpose::Write => "write to",
+                },
+                self.purpose.privileges(),
             ))),
             404 if is("search_context_missing_exception") => {
                 Fault::Expired(refused(format!("{url} no longer holds the search{said}")))
             }
-            404 if is("index_not_found_exception") => Fault::Lasting(refused(self.no_index())),
+            404 if is("index_not_found_exception") => match self.purpose {
+                Purpose::Read => Fault::Lasting(refused(self.no_index())),
+                Purpose::Write => {
+                    Fault::Expired(refused(format!("{url} has no index {index:?}{said}")))
+                }
+            },
             429 | 500..=599 => {
                 Fault::Passing(refused(format!("{url} answers with status {status}{said}")))
             }
@@ -164,6 +202,25 @@ impl Server {
             "{url} has no index {index:?}: write what condor_adstash writes to \
              (ADSTASH_SE_INDEX_NAME), with * where there are several"
         )
+    }
+}
+
+/// Asks until there is an answer, or until it is plain that there will be none; waits before it asks
+/// again as long as is said, and so often.
+pub(super) fn patiently<T>(
+    machine: &dyn Machine,
+    pauses: &[Duration],
+    mut ask: impl FnMut() -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let mut pauses = pauses.iter();
+    loop {
+        match ask() {
+            Err(Fault::Passing(failure)) => match pauses.next() {
+                Some(pause) => machine.pause(*pause),
+                None => return Err(Fault::Passing(failure)),
+            },
+            answer => return answer,
+        }
     }
 }
 
@@ -198,6 +255,7 @@ mod tests {
         Server {
             url: "https://search.example.org:9200".into(),
             index: "htcondor-*".into(),
+            purpose: Purpose::Read,
             credential,
             certificates: None,
         }
@@ -212,7 +270,7 @@ mod tests {
                 None,
                 401,
                 r#"{"error":{"type":"security_exception","reason":"missing authentication credentials for REST request [/]"},"status":401}"#,
-                "https://search.example.org:9200 wants to know who asks: name a user and a password_file, or an api_key_file, in the cluster's job_history (missing authentication credentials for REST request [/])",
+                "https://search.example.org:9200 wants to know who asks: name a user and a password_file, or an api_key_file, in the configuration (missing authentication credentials for REST request [/])",
             ),
             (
                 Some(&user),

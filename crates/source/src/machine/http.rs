@@ -17,7 +17,7 @@ pub struct Request {
     pub method: Method,
     /// Without a user or a password in it: it is told in messages.
     pub url: String,
-    /// JSON; none with [`Method::Get`].
+    /// JSON, or lines of it; none with [`Method::Get`].
     pub body: Option<String>,
     /// The value of the header of that name.
     pub authorization: Option<Secret>,
@@ -30,6 +30,7 @@ pub struct Request {
 pub enum Method {
     Get,
     Post,
+    Put,
     Delete,
 }
 
@@ -78,6 +79,7 @@ pub(super) fn request(request: &Request) -> Result<Response, Failure> {
     let answered = match request.method {
         Method::Get => prepared(agent.get(&request.url), request).call(),
         Method::Post => prepared(agent.post(&request.url), request).send(body),
+        Method::Put => prepared(agent.put(&request.url), request).send(body),
         Method::Delete => {
             prepared(agent.delete(&request.url), request).force_send_body().send(body)
         }

@@ -106,10 +106,11 @@ fn cluster() -> Cluster {
         name: "birch".to_owned(),
         kind: Kind::Htcondor,
         command_prefix: Vec::new(),
+        time_limit: None,
         own_cadence: None,
         slurm_cluster: None,
         backfill: Backfill::default(),
-        job_history: Some(JobHistory {
+        job_history: Some(SearchServer {
             url: "https://search.example.org".to_owned(),
             index: "i".to_owned(),
             login: Login::Nobody,

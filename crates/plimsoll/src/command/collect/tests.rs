@@ -112,7 +112,8 @@ async fn check(
             heard.push(words.to_owned());
         }
     };
-    cycles(lake.clone(), cluster, machine, wanted, pace, say).await;
+    let order = Order { lake: lake.clone(), wanted, sinks: Arc::new([]) };
+    cycles(order, cluster, machine, pace, say).await;
     let mut looks = Vec::new();
     for file in lake.files(&Collection::TABLE, &Trackers::new()).await.unwrap() {
         let rows = lake.read::<Collection>(name, &file.meta.location).await.unwrap();

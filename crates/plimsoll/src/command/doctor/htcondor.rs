@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use source::elasticsearch::has_executions;
+use source::elasticsearch::{Purpose, has_executions};
 use source::htcondor::{Schedds, schedds};
 use source::{Command, Failure, Machine, parse};
 
 use super::{Check, Verdict, place};
 use crate::command::live;
-use crate::config::{Cluster, JobHistory};
+use crate::config::{Cluster, SearchServer};
 
 pub(super) fn checks(cluster: &Cluster, machine: &dyn Machine) -> Vec<Check> {
     let mut checks = commands(cluster, machine);
@@ -17,9 +17,10 @@ pub(super) fn checks(cluster: &Cluster, machine: &dyn Machine) -> Vec<Check> {
 }
 
 /// The finding about a server that keeps the pool's job ads.
-fn job_history(history: &JobHistory, machine: &dyn Machine) -> Check {
+fn job_history(history: &SearchServer, machine: &dyn Machine) -> Check {
     let what = "job history";
-    let kept = history.server().and_then(|server| Ok(has_executions(machine, &server)?));
+    let kept =
+        history.server(Purpose::Read).and_then(|server| Ok(has_executions(machine, &server)?));
     match kept {
         Ok(true) => Check::ok(what, format!("executions are in {:?}", history.index)),
         Ok(false) => Check::warn(

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use record::Job;
 
-use super::super::JobDocuments;
+use super::super::{JobDocuments, Purpose};
 use super::*;
 use crate::htcondor::CondorHistory;
 use crate::{Command, Live, Parsed, Request, Response, parse};
@@ -47,7 +47,13 @@ impl Exchange {
 const URL: &str = "http://search.example.org:9200";
 
 fn server(index: &str) -> Server {
-    Server { url: URL.to_owned(), index: index.to_owned(), credential: None, certificates: None }
+    Server {
+        url: URL.to_owned(),
+        index: index.to_owned(),
+        purpose: Purpose::Read,
+        credential: None,
+        certificates: None,
+    }
 }
 
 fn folder() -> &'static str {

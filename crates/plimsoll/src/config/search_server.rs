@@ -1,4 +1,4 @@
-//! `[cluster.job_history]`: a server that keeps a pool's job ads, and where its secrets are.
+//! An Elasticsearch or OpenSearch that is named in the file, and where its secrets are.
 //!
 //! A secret is never in the file itself, which is read by many and copied around: the file names
 //! another file, or a variable of the environment.
@@ -7,16 +7,16 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use source::elasticsearch::{Credential, Server};
+use source::elasticsearch::{Credential, Purpose, Server};
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
-use super::check::{Problems, string, unknown_keys, wrong_type};
-use super::{JobHistory, Kind, Login, SecretPlace};
+use super::check::{Problems, string, unknown_keys};
+use super::{Login, SearchServer, SecretPlace};
 
-impl JobHistory {
+impl SearchServer {
     /// What the server is asked with. Its secrets are read now, and kept nowhere.
-    pub(crate) fn server(&self) -> Result<Server> {
+    pub(crate) fn server(&self, purpose: Purpose) -> Result<Server> {
         let credential = match &self.login {
             Login::Nobody => None,
             Login::Password { user, place } => {
@@ -34,11 +34,12 @@ impl JobHistory {
             }
             None => None,
         };
-        Ok(Server { url: self.url.clone(), index: self.index.clone(), credential, certificates })
+        let (url, index) = (self.url.clone(), self.index.clone());
+        Ok(Server { url, index, purpose, credential, certificates })
     }
 
     /// Has paths begin at the file's folder.
-    pub(super) fn below(mut self, folder: &Path) -> JobHistory {
+    pub(super) fn below(mut self, folder: &Path) -> SearchServer {
         if let Login::Password { place, .. } | Login::ApiKey { place } = &mut self.login
             && let SecretPlace::File(path) = place
         {
@@ -64,9 +65,9 @@ fn secret(place: &SecretPlace) -> Result<String> {
     let text = match place {
         SecretPlace::File(path) => std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?,
-        SecretPlace::Variable(name) => std::env::var(name).ok().with_context(|| {
-            format!("${name} is not set, which the cluster's job_history names")
-        })?,
+        SecretPlace::Variable(name) => std::env::var(name)
+            .ok()
+            .with_context(|| format!("${name} is not set, which the configuration names"))?,
     };
     let text = text.trim();
     if text.is_empty() || text.contains(['\n', '\r', '\0']) {
@@ -89,36 +90,31 @@ const KEYS: [&str; 8] = [
     "ca_file",
 ];
 
-/// The server of a cluster, as far as it could be read; the rest is a problem.
-pub(super) fn job_history(
-    value: &Spanned<DeValue>,
-    kind: Option<Kind>,
+/// The server that a table names, as far as it could be read; the rest is a problem. The table may have
+/// other keys, too.
+pub(super) fn search_server(
+    table: &DeTable,
+    span: Range<usize>,
+    place: &Place,
     problems: &mut Problems,
-) -> Option<JobHistory> {
-    let DeValue::Table(table) = value.get_ref() else {
-        wrong_type("cluster.job_history", "a table ([cluster.job_history])", value, problems);
-        return None;
-    };
-    if kind == Some(Kind::Slurm) {
-        let words = "cluster.job_history: only an htcondor cluster has one";
-        problems.add(value.span(), words);
-    }
+) -> Option<SearchServer> {
+    let Place { key, other_keys, .. } = place;
     let is_secret = |name: &str| ["password", "api_key"].contains(&name);
-    for key in table.keys().filter(|key| is_secret(key.get_ref())) {
-        let name: &str = key.get_ref();
+    for secret in table.keys().filter(|key| is_secret(key.get_ref())) {
+        let name: &str = secret.get_ref();
         let words = format!(
-            "cluster.job_history.{name}: a secret does not belong here: put it into a file that \
-             only Plimsoll's user may read, and name that as {name}_file"
+            "{key}.{name}: a secret does not belong here: put it into a file that only Plimsoll's \
+             user may read, and name that as {name}_file"
         );
-        problems.add(key.span(), words);
+        problems.add(secret.span(), words);
     }
     let others: DeTable = table
         .iter()
         .filter(|(key, _)| !is_secret(key.get_ref()))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    unknown_keys(&others, &KEYS, problems);
-    let reader = Reader { table, span: value.span() };
+    unknown_keys(&others, &[other_keys, &KEYS[..]].concat(), problems);
+    let reader = Reader { table, span: span.clone(), place };
     let url = reader.url(problems);
     let index = reader.index(problems);
     let login = reader.login(problems);
@@ -126,24 +122,33 @@ pub(super) fn job_history(
     if login != Login::Nobody
         && let Some(url) = url.as_deref().filter(|url| is_readable_by_others(url))
     {
-        let span = table.get("url").map_or(value.span(), Spanned::span);
-        let words = format!(
-            "cluster.job_history.url: {url:?} would send the secret for all to read: use https"
-        );
+        let span = table.get("url").map_or(span, Spanned::span);
+        let words = format!("{key}.url: {url:?} would send the secret for all to read: use https");
         problems.add(span, words);
     }
-    Some(JobHistory { url: url?, index: index?, login, ca_file })
+    Some(SearchServer { url: url?, index: index?, login, ca_file })
+}
+
+/// Where in the file a server is named, and for what.
+pub(super) struct Place {
+    /// Such as `cluster.job_history`.
+    pub(super) key: &'static str,
+    pub(super) other_keys: &'static [&'static str],
+    pub(super) example_index: &'static str,
+    /// Letters of which a name is not made, but a pattern of several.
+    pub(super) pattern: &'static str,
 }
 
 struct Reader<'a, 'i> {
     table: &'a DeTable<'i>,
     span: Range<usize>,
+    place: &'a Place,
 }
 
 impl<'a> Reader<'a, '_> {
     fn text(&self, name: &str, problems: &mut Problems) -> Option<&'a str> {
         let value = self.table.get(name)?;
-        let key = format!("cluster.job_history.{name}");
+        let key = format!("{}.{name}", self.place.key);
         let text = string(&key, "a string", value, problems)?;
         if text.is_empty() {
             problems.add(value.span(), format!("{key}: it is empty"));
@@ -153,7 +158,8 @@ impl<'a> Reader<'a, '_> {
 
     fn needed(&self, name: &str, example: &str, problems: &mut Problems) -> Option<&'a str> {
         if self.table.get(name).is_none() {
-            let words = format!("cluster.job_history.{name}: missing: write {name} = {example:?}");
+            let key = self.place.key;
+            let words = format!("{key}.{name}: missing: write {name} = {example:?}");
             problems.add(self.span.clone(), words);
         }
         self.text(name, problems)
@@ -161,7 +167,7 @@ impl<'a> Reader<'a, '_> {
 
     fn complain(&self, name: &str, words: &str, problems: &mut Problems) {
         let span = self.table.get(name).map_or(self.span.clone(), Spanned::span);
-        problems.add(span, format!("cluster.job_history.{name}: {words}"));
+        problems.add(span, format!("{}.{name}: {words}", self.place.key));
     }
 
     fn url(&self, problems: &mut Problems) -> Option<String> {
@@ -188,10 +194,14 @@ impl<'a> Reader<'a, '_> {
 
     /// The index is a part of a path, so that it must not look like more of one.
     fn index(&self, problems: &mut Problems) -> Option<String> {
-        let index = self.needed("index", "htcondor-*", problems)?;
-        let fits = |letter: char| letter.is_ascii_alphanumeric() || "._-*,:+".contains(letter);
+        let Place { example_index, pattern, .. } = self.place;
+        let index = self.needed("index", example_index, problems)?;
+        let fits = |letter: char| {
+            letter.is_ascii_alphanumeric() || "._-".contains(letter) || pattern.contains(letter)
+        };
         if !index.chars().all(fits) || index.starts_with(['_', '-', '+']) {
-            let words = format!("{index:?} is no name or pattern of an index");
+            let kind = if pattern.is_empty() { "name" } else { "name or pattern" };
+            let words = format!("{index:?} is no {kind} of an index");
             self.complain("index", &words, problems);
         }
         Some(index.to_owned())
@@ -199,8 +209,8 @@ impl<'a> Reader<'a, '_> {
 
     fn login(&self, problems: &mut Problems) -> Login {
         let user = self.text("user", problems);
-        let password = self.place("password", problems);
-        let api_key = self.place("api_key", problems);
+        let password = self.secret("password", problems);
+        let api_key = self.secret("api_key", problems);
         match (user, password, api_key) {
             (None, None, None) => Login::Nobody,
             (Some(user), Some(place), None) => Login::Password { user: user.to_owned(), place },
@@ -229,7 +239,7 @@ impl<'a> Reader<'a, '_> {
         if self.table.contains_key(file.as_str()) { file } else { format!("{name}_env") }
     }
 
-    fn place(&self, name: &str, problems: &mut Problems) -> Option<SecretPlace> {
+    fn secret(&self, name: &str, problems: &mut Problems) -> Option<SecretPlace> {
         let (file, variable) = (format!("{name}_file"), format!("{name}_env"));
         let path = self.text(&file, problems).map(|path| SecretPlace::File(path.into()));
         let named =
