@@ -30,7 +30,7 @@ os.environ["no_proxy"] = "127.0.0.1"
 PACKAGING = pathlib.Path(__file__).parent.parent / "packaging"
 
 # What the demo has nothing of.
-MAY_BE_EMPTY = ("absent(plimsoll_up)", " == 0", " > ", " < 1", "stranded", "node_away", "recent_")
+MAY_BE_EMPTY = ("absent(plimsoll_up)", " == 0", " > ", " < 1", "stranded", "node_away")
 
 # Queries of the dashboards that were made for other exporters: 4323 for vpenso's, 19835 for
 # rivosinc's; and those of the panels of 2021.

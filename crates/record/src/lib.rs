@@ -33,8 +33,8 @@ pub use gpu_span::{GpuSpan, Looks, spans_of};
 pub use job::{Job, Usage, is_final_state};
 pub use job_day::{JobDay, NodeDay, millionths, sum_up};
 pub use live::{
-    AccessPoint, GpuCount, JobCount, Live, RecentUse, Seen, SeenNode, SinkHealth, SourceHealth,
-    gpu_counts, is_nonsense, job_counts,
+    AccessPoint, GpuCount, JobCount, Live, Negotiator, RecentUse, Seen, SeenNode, SinkHealth,
+    SourceHealth, gpu_counts, is_nonsense, job_counts,
 };
 pub use node_share::{
     GpuModel, IdleGpu, Share, away, cpu_shares, gpu_models, gpu_shares, memory_shares,

@@ -24,8 +24,9 @@ pub struct Live {
     pub jobs: Option<Seen<JobCount>>,
     pub gpus: Option<Seen<GpuCount>>,
     pub access_points: Option<Seen<AccessPoint>>,
-    /// What jobs made of what they held lately, by the lake.
-    pub recent_use: Option<Seen<RecentUse>>,
+    pub negotiators: Option<Seen<Negotiator>>,
+    /// What jobs made of what they held lately, by the lake, for each window of time.
+    pub recent_use: Vec<RecentUse>,
     /// Of the last days, the share that was collected when it was over.
     pub collected_ratio: Option<f64>,
     /// By name.
@@ -83,6 +84,8 @@ pub struct JobCount {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GpuCount {
+    /// Whose it is follows from its name, too, by what the site says of it.
+    pub machine: String,
     pub model: Option<String>,
     pub primary_state: Option<String>,
     pub backfill_state: Option<String>,
@@ -100,15 +103,32 @@ pub struct AccessPoint {
     pub name: String,
     /// Until when its history is known.
     pub heard_time: Option<Timestamp>,
+    /// When the pool's collector last heard of it.
+    #[serde(default)]
+    pub update_time: Option<Timestamp>,
 }
 
-/// What jobs made, over the time before, of what they held.
+/// What matches the jobs of an HTCondor pool with its slots.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Negotiator {
+    pub name: String,
+    /// When the pool's collector last heard of it.
+    pub update_time: Option<Timestamp>,
+    /// Of its last cycle, as the rest.
+    pub cycle_end_time: Option<Timestamp>,
+    pub cycle_seconds: Option<f64>,
+    pub cycle_matches: Option<i64>,
+}
+
+/// What jobs made, over the time before, of what they held, and what backfill gave.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecentUse {
     /// How much time: `1h`, `24h`, `7d`.
     pub window: String,
-    /// By the name of a column of the term `usage`, such as `cpu_hours_reserved`.
+    /// When it was added up, which is its end.
+    pub time: Option<Timestamp>,
+    /// By the name of a column of the report that it comes from, such as `cpu_seconds`.
     pub values: BTreeMap<String, Option<f64>>,
 }
 
@@ -276,8 +296,10 @@ pub fn gpu_counts<'a>(samples: impl IntoIterator<Item = &'a GpuSample>) -> Vec<G
         let is_interactive = gpu.interactive == Some(true);
         let is_prevented = said(&gpu.prevent_reason);
         let states = (&gpu.primary_state, &gpu.backfill_state);
-        let key = (&gpu.device_name, states, is_prioritized, is_interactive, is_prevented);
+        let thing = (&gpu.machine, &gpu.device_name);
+        let key = (thing, states, is_prioritized, is_interactive, is_prevented);
         let count = counts.entry(key).or_insert_with(|| GpuCount {
+            machine: gpu.machine.clone(),
             model: gpu.device_name.clone(),
             primary_state: gpu.primary_state.clone(),
             backfill_state: gpu.backfill_state.clone(),

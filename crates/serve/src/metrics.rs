@@ -56,7 +56,7 @@ impl Metrics {
             return Ok(known);
         }
         let seen = LastSeen::load(&self.site.lake).await?;
-        let state = seen.state(&self.site.metrics);
+        let state = seen.state(&self.site.metrics, &self.site.judgement);
         let written = Arc::new(Written {
             prometheus: PROMETHEUS.part(&state),
             open_metrics: OPEN_METRICS.part(&state),

@@ -43,13 +43,18 @@ impl Answer {
         self.asked.command.get(place + 1).map(String::as_str)
     }
 
+    /// Whether `condor_status` was asked for the pool's daemons; earlier only for access points.
+    pub(super) fn is_about_daemons(&self) -> bool {
+        self.was_asked("-any") || self.was_asked("-schedd")
+    }
+
     /// What tells this question from others that are asked in the same collection.
     pub(super) fn source(&self) -> String {
         let program = self.program();
         match self.access_point() {
             Some(name) => format!("{program} -name {name}"),
             None if is_about_jobs_of_scontrol(&self.asked) => format!("{program} show job"),
-            None if self.was_asked("-schedd") => format!("{program} -schedd"),
+            None if self.is_about_daemons() => format!("{program} -any"),
             None => program.to_owned(),
         }
     }

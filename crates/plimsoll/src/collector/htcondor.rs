@@ -17,8 +17,8 @@ use record::{
 };
 use source::Machine;
 use source::htcondor::{
-    CondorHistory, CondorQ, CondorStatus, Queued, Schedds, condor_history_of, condor_q,
-    condor_status_with_models_of, schedds,
+    CondorHistory, CondorQ, CondorStatus, Daemon, Daemons, Queued, condor_history_of, condor_q,
+    condor_status_with_models_of, daemons,
 };
 
 use super::fetch::Question;
@@ -70,7 +70,7 @@ impl Collector {
         self.take_slots(&looks).await?;
 
         let Some(first) = machines.first() else { return Ok(()) };
-        self.find_access_points(first).await?;
+        self.find_daemons(first).await?;
         if let (Some(names), Some(seen)) = (&self.access_points, &mut self.live.jobs) {
             let is_there = |point: &String| names.contains(point);
             seen.rows.retain(|row| row.access_point.as_ref().is_none_or(is_there));
@@ -92,7 +92,7 @@ impl Collector {
     /// then on, for as long as they are there.
     pub(super) async fn take_slots(&mut self, looks: &[Answer]) -> Result<()> {
         let (mut samples, mut runs) = (Vec::new(), Vec::new());
-        let looks: Vec<&Answer> = looks.iter().filter(|look| !look.was_asked("-schedd")).collect();
+        let looks: Vec<&Answer> = looks.iter().filter(|look| !look.is_about_daemons()).collect();
         let Some(last) = looks.last().map(|look| look.asked.time) else { return Ok(()) };
         for look in looks {
             let parser = CondorStatus::new(&self.cluster.name, look.asked.time);
@@ -119,22 +119,34 @@ impl Collector {
         self.keep(runs, change).await
     }
 
-    /// Finds the access points of the pool, and those that were there within a day.
-    async fn find_access_points(&mut self, machine: &Arc<dyn Machine>) -> Result<()> {
-        let answer = fetch::fetch(machine, schedds(), self.run, None).await?;
+    /// Finds the negotiators and the access points of the pool, and those that were there within a day.
+    async fn find_daemons(&mut self, machine: &Arc<dyn Machine>) -> Result<()> {
+        let answer = fetch::fetch(machine, daemons(), self.run, None).await?;
         self.archive_looks(std::slice::from_ref(&answer)).await?;
-        let read = self.read(&answer, Schedds::default())?;
+        let read = self.read(&answer, Daemons::default())?;
+        let is_look = read.is_look();
         if read.collection.error.is_some() || !read.rejects.is_empty() {
             self.keep(vec![(read.collection.clone(), read.rejects)], lake::Change::default())
                 .await?;
         }
         self.access_points = None;
-        if read.collection.error.is_none() {
+        if is_look {
+            let (mut points, mut negotiators) = (Vec::new(), Vec::new());
+            for daemon in read.records {
+                match daemon {
+                    Daemon::AccessPoint(point) => points.push(point),
+                    Daemon::Negotiator(negotiator) => negotiators.push(negotiator),
+                }
+            }
+            let names: Vec<String> = points.iter().map(|point| point.name.clone()).collect();
+            let time = answer.asked.time;
+            self.live.access_points = Some(Seen { time, rows: points });
+            self.live.negotiators = Some(Seen { time, rows: negotiators });
             // It may only be down.
             let since = self.run.checked_sub(ABSENCE).unwrap_or(Timestamp::MIN);
             let heard = self.writer.tracker().access_points.iter();
             let lately = heard.filter(|(_, heard)| heard.until > since).map(|(name, _)| name);
-            let names: BTreeSet<String> = read.records.into_iter().chain(lately.cloned()).collect();
+            let names: BTreeSet<String> = names.into_iter().chain(lately.cloned()).collect();
             self.access_points = Some(names.into_iter().collect());
         }
         Ok(())

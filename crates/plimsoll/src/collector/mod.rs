@@ -9,6 +9,7 @@ mod slurm;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Result;
 use futures::{Stream, TryStreamExt};
@@ -16,7 +17,8 @@ use indicatif::ProgressBar;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::{Change, Lake, LateSample, OpenJob, Writer};
-use record::{AccessPoint, Collection, GpuSample, Job, Live, RecentUse, Reject, Seen, is_nonsense};
+use query::Judgement;
+use record::{AccessPoint, Collection, GpuSample, Job, Live, Reject, Seen, is_nonsense};
 use source::{Machine, Parsed, Parser, Rejected};
 
 use crate::config::{Cluster, Kind};
@@ -153,24 +155,53 @@ impl Collector {
                 let age = |time: Timestamp| run.duration_since(time).as_secs_f64();
                 source.last_time.is_some_and(|time| age(time) <= lately)
             });
-            let heard = self.writer.tracker().access_points.iter();
-            let points: Vec<AccessPoint> = heard
-                .map(|(name, heard)| AccessPoint {
-                    name: name.clone(),
-                    heard_time: Some(heard.until),
-                })
-                .collect();
-            let time = self.run;
-            self.live.access_points = (!points.is_empty()).then_some(Seen { time, rows: points });
+            self.note_heard();
             self.writer.put_live(&self.live)?;
         }
         self.writer.finish()?;
         Ok(self.summary)
     }
 
-    /// Keeps beside what was seen what jobs lately made of what they held.
-    pub(crate) fn set_recent_use(&mut self, time: Timestamp, rows: Vec<RecentUse>) {
-        self.live.recent_use = Some(Seen { time, rows });
+    /// Adds to the access points until when each told of its jobs, also of those that the pool no
+    /// longer lists.
+    fn note_heard(&mut self) {
+        let tracked = &self.writer.tracker().access_points;
+        if tracked.is_empty() {
+            return;
+        }
+        let none = || Seen { time: self.run, rows: Vec::new() };
+        let points = self.live.access_points.get_or_insert_with(none);
+        for (name, heard) in tracked {
+            let heard_time = Some(heard.until);
+            match points.rows.iter_mut().find(|point| point.name == *name) {
+                Some(point) => point.heard_time = heard_time,
+                None => points.rows.push(AccessPoint {
+                    name: name.clone(),
+                    heard_time,
+                    update_time: None,
+                }),
+            }
+        }
+    }
+
+    /// Keeps beside what was seen what the lake says of the last hours.
+    pub(crate) async fn sum_up_lately(
+        &mut self,
+        lake: &Lake,
+        judgement: &Arc<Judgement>,
+        now: Timestamp,
+    ) {
+        // Who looks every few seconds wants the looks; sums over hours do not change as fast.
+        const SHORTEST: Duration = Duration::from_secs(60);
+        if self.cluster.cadence() < SHORTEST {
+            return;
+        }
+        let (name, known) = (&self.cluster.name, &self.live.recent_use);
+        match query::metric::recent_use(lake, name, judgement, now, known).await {
+            Ok(rows) => self.live.recent_use = rows,
+            // That it fails is no reason to lose what was collected.
+            Err(error) => tracing::warn!("cannot tell what was used lately: {error:#}"),
+        }
     }
 
     /// Of the last seven days that are over, the share that was collected when it was.

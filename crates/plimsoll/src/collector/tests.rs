@@ -392,7 +392,7 @@ fn real_pool(snapshot: &str, words: &str) -> Vec<u8> {
     let access_point = ["ap2001", "ap2002"].into_iter().find(|name| words.contains(name));
     let last = "2026-11-15T034635Z";
     match (words.split(' ').next().unwrap(), access_point) {
-        ("condor_status", _) if words.contains("-schedd") => {
+        ("condor_status", _) if words.contains("-any") => {
             fixture(&format!("{last}/status_schedd.json"))
         }
         ("condor_status", _) => fixture(&format!("{snapshot}/status_wide.json")),
@@ -445,7 +445,7 @@ async fn a_real_pool_is_collected_whole() {
 
     // Once the day is over it is spans, which rest on every sample.
     collect_told(&lake, "2026-11-16T00:00:00Z", |words| {
-        Some(if words.contains("-schedd") {
+        Some(if words.contains("-any") {
             fixture("2026-11-15T034635Z/status_schedd.json")
         } else {
             Vec::new()
@@ -488,7 +488,7 @@ fn two_access_points(
     match words.split(' ').next().unwrap() {
         "condor_q" => mine(queues, ""),
         "condor_history" => mine(histories, r#","EpochWriteDate":1772446200"#),
-        _ if words.contains("-schedd") => br#"[{"Name":"ap1"},{"Name":"ap2"}]"#.to_vec(),
+        _ if words.contains("-any") => br#"[{"Name":"ap1"},{"Name":"ap2"}]"#.to_vec(),
         _ => Vec::new(),
     }
 }
@@ -615,7 +615,7 @@ async fn an_access_point_that_is_not_listed_is_asked_for_a_day() {
         .await;
     for (at, expected) in [("2026-03-02T10:05:00Z", 2), ("2026-03-03T10:00:01Z", 0)] {
         let summary = collect_told(&lake, at, |words| match words {
-            _ if words.contains("-schedd") => Some(br#"[{"Name":"ap1"}]"#.to_vec()),
+            _ if words.contains("-any") => Some(br#"[{"Name":"ap1"}]"#.to_vec()),
             _ if words.contains("-name ap2 ") => None,
             _ => Some(Vec::new()),
         })

@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::{SignedDuration, Timestamp};
 use lake::Lake;
-use query::Question;
+use query::{Judgement, Question};
 use report::Period;
 use source::{Live, Machine};
 use tokio::sync::watch;
@@ -24,7 +24,7 @@ use crate::{Outcome, complain};
 pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome> {
     let clusters = chosen(config, &arguments.cluster)?;
     let lake = Lake::create(&config.data_dir)?.with_zone(&config.zone);
-    let order = Order { lake, wanted: wanted(arguments), sinks: config.sinks.clone().into() };
+    let order = Order::new(config, lake, wanted(arguments));
     if let Some(cadence) = arguments.every {
         return keep_collecting(order, clusters, cadence).await;
     }
@@ -73,13 +73,22 @@ pub(super) struct Order {
     /// Where it is kept.
     pub(super) lake: Lake,
     pub(super) wanted: Wanted,
+    /// What the site says of its GPUs.
+    pub(super) judgement: Arc<Judgement>,
     /// Who is told of it.
     pub(super) sinks: Arc<[Sink]>,
 }
 
+impl Order {
+    pub(super) fn new(config: &Config, lake: Lake, wanted: Wanted) -> Order {
+        let (judgement, sinks) = (config.judgement.clone(), config.sinks.clone().into());
+        Order { lake, wanted, judgement, sinks }
+    }
+}
+
 /// Asks one cluster's scheduler: about the queue first, so that what left it since is accounted for.
 async fn collect(
-    Order { lake, wanted, sinks }: &Order,
+    Order { lake, wanted, judgement, sinks }: &Order,
     cluster: &Cluster,
     machine: &Arc<dyn Machine>,
 ) -> Result<Summary> {
@@ -89,16 +98,7 @@ async fn collect(
     collector.jobs(machine, *wanted, &progress).await?;
     progress.finish_and_clear();
     collector.push(lake, machine, sinks).await;
-    // Who looks every few seconds wants the looks; sums over hours do not change as fast.
-    const SHORTEST: Duration = Duration::from_secs(60);
-    if cluster.cadence() >= SHORTEST {
-        let now = machine.now();
-        // That it fails is no reason to lose what was collected.
-        match query::metric::recent_use(lake, &cluster.name, now).await {
-            Ok(rows) => collector.set_recent_use(now, rows),
-            Err(error) => tracing::warn!("cannot tell what was used lately: {error:#}"),
-        }
-    }
+    collector.sum_up_lately(lake, judgement, machine.now()).await;
     collector.finish()
 }
 

@@ -21,7 +21,7 @@ pub(crate) async fn metrics(config: &Config, arguments: &ExportMetrics) -> Resul
     let families = match &arguments.names {
         None => {
             let mut families = seen.health(Live::default().now());
-            families.extend(seen.state(&config.metrics));
+            families.extend(seen.state(&config.metrics, &config.judgement));
             families
         }
         Some(names) => {

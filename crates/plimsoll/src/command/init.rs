@@ -106,6 +106,11 @@ data_dir = \"data\"
 # [groups]
 # physics = [\"alice\", \"bob\"]
 
+# Who is told of jobs as they change; docs/push.md has more.
+# [[push]]
+# name = \"lines\"
+# file = \"jobs.ndjson\"
+
 # What no scheduler says of GPUs. Machines are named by patterns of their whole names, with or
 # without the domain (* and ? stand for letters), or by /regular expressions/; case does not
 # matter. Machines with PrioritizedProjects are owned without being listed here.

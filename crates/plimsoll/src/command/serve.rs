@@ -23,7 +23,7 @@ pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
         Some(cadence) => {
             let wanted = Wanted { days: 1, refresh: false, parallel: 4 };
             let lake = lake.clone().with_zone(&config.zone);
-            let order = Order { lake, wanted, sinks: config.sinks.clone().into() };
+            let order = Order::new(config, lake, wanted);
             Some(Collecting::start(&order, chosen(config, &[])?, cadence))
         }
         None => None,

@@ -139,7 +139,12 @@ fn metrics() {
          `plimsoll_up` 0 beside what was last seen, not as zeros. What is not known is not there.\n\n\
          | metric | type | labels | meaning |\n|---|---|---|---|\n"
     );
-    for family in own(&[], &MetricOptions::default(), jiff::Timestamp::UNIX_EPOCH) {
+    for family in own(
+        &[],
+        &MetricOptions::default(),
+        &query::Judgement::default(),
+        jiff::Timestamp::UNIX_EPOCH,
+    ) {
         let kind = match family.kind {
             MetricKind::Gauge => "gauge",
             MetricKind::Counter | MetricKind::ForeignCounter => "counter",
@@ -177,6 +182,9 @@ A free GPU on a node without a free CPU is `stranded`, for nobody can use it. Wh
 The first `top` users and accounts (20, in `[metrics]`) by what they hold have numbers of their own;
 the others are added up as `(others)`.
 
+The classes of `plimsoll_slot_gpus` and `plimsoll_backfill_open_gpus` are those of `report gpu-usage`, by
+`[gpu]` of plimsoll.toml.
+
 A source is up for three cadences after it answered: set `cadence` to how often you collect.
 
 ## Names of other exporters
@@ -199,12 +207,17 @@ One collection asks these, once each, whoever reads the metrics and however ofte
 | SLURM | `scontrol show job` | slurmctld | each cycle, where there are GPUs |
 | SLURM | `squeue` | slurmctld | each cycle: what waits and what runs in one answer, as text |
 | SLURM | `sacct` | slurmdbd | each cycle for the time since the last; one more for each day that is not complete |
-| HTCondor | `condor_status` | collector | each cycle |
-| HTCondor | `condor_status -schedd` | collector | each cycle |
+| HTCondor | `condor_status` | collector | each cycle: the slots with GPUs |
+| HTCondor | `condor_status -any` | collector | each cycle: the access points and negotiators in one answer |
 | HTCondor | `condor_q` | each access point | each cycle |
 | HTCondor | `condor_history` | each access point | each cycle for the time since the last |
 
-Each has a time limit; one that fails is asked again after 2 and 10 seconds, then in the next cycle.
+Each has a time limit (a minute, `sacct` ten, `condor_history` five; `time_limit` of a cluster sets
+another); one that fails is asked again after 2 and 10 seconds, one that took all of its time in the next
+cycle. docs/performance.md has what a cycle costs.
+
+What the lake says of the last hours is added up after a collection: `1h` each time, `24h` when half an
+hour has passed and `7d` when three and a half have; `plimsoll_recent_timestamp_seconds` says when.
 
 Alert and recording rules are in `packaging/prometheus`, a dashboard is in `packaging/grafana`.
 ";

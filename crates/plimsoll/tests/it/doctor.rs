@@ -107,7 +107,7 @@ fn a_pool_and_each_of_its_access_points_is_tried() {
     configure(folder.path(), "[[cluster]]\nname = \"pool\"\nkind = \"htcondor\"\n");
     let version = "*-version*) echo '$CondorVersion: 25.0.13 $' ;;";
     let answers = |others: &str| format!("case \"$*\" in\n{version}\n{others}\nesac");
-    let names = r#"*-schedd*) echo '[{"Name":"ap1"},{"Name":"ap2"}]' ;;"#;
+    let names = r#"*-any*) echo '[{"Name":"ap1"},{"Name":"ap2"}]' ;;"#;
     program(folder.path(), "condor_status", &answers(names));
     let down = "*ap2*) echo 'Failed to connect' >&2; exit 1 ;;\n*) true ;;";
     program(folder.path(), "condor_q", &answers(down));

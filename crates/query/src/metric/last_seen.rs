@@ -6,6 +6,8 @@ use lake::Lake;
 use record::Live;
 use report::Family;
 
+use crate::Judgement;
+
 use super::{COMPATIBLE_PAGES, CompatiblePage, MetricOptions, own};
 
 /// What was last seen of all clusters.
@@ -41,8 +43,8 @@ impl LastSeen {
     }
 
     /// What was seen, in our names.
-    pub fn state(&self, options: &MetricOptions) -> Vec<Family> {
-        own::state(&self.lives, options)
+    pub fn state(&self, options: &MetricOptions, judgement: &Judgement) -> Vec<Family> {
+        own::state(&self.lives, options, judgement)
     }
 
     /// The clusters of SLURM, which the pages of other exporters can be about.

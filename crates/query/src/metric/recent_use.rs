@@ -1,6 +1,8 @@
-//! What jobs lately made of what they held: a few sums of the lake, made once a collection.
+//! What jobs lately made of what they held, and what backfill gave: a few sums of the lake, made
+//! after a collection.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::Result;
 use jiff::tz::TimeZone;
@@ -9,28 +11,52 @@ use lake::Lake;
 use record::RecentUse;
 use report::{Period, Unit};
 
-use crate::Question;
 use crate::analysis::{Analysis, Column};
+use crate::{Judgement, Question};
 
 /// How far back each window reaches.
 const WINDOWS: [(&str, i64); 3] = [("1h", 1), ("24h", 24), ("7d", 7 * 24)];
 
-/// What a cluster's jobs made of what they held before `now`.
-pub async fn recent_use(lake: &Lake, cluster: &str, now: Timestamp) -> Result<Vec<RecentUse>> {
+/// A window is added up again when this part of it has passed: what a week had in it hardly changes
+/// in five minutes, and takes longer to read than an hour.
+const PARTS: i32 = 48;
+
+/// The report that says what backfill gave; its first row is about all of it.
+const BACKFILL: &str = "backfill-summary";
+
+/// What a cluster's jobs made of what they held before `now`, and what backfill gave. Of what is known
+/// already, that which is not old for its window stays.
+pub async fn recent_use(
+    lake: &Lake,
+    cluster: &str,
+    judgement: &Arc<Judgement>,
+    now: Timestamp,
+    known: &[RecentUse],
+) -> Result<Vec<RecentUse>> {
     let mut rows = Vec::new();
     for (window, hours) in WINDOWS {
-        let start = now - SignedDuration::from_hours(hours);
-        let period = Period { start, end: now, zone: TimeZone::UTC };
-        let question = Question { clusters: vec![cluster.to_owned()], ..Question::about(period) };
-        let report = crate::run(lake, &SUMS, &question).await?;
-        let cells = report.table.rows.into_iter().next().unwrap_or_default();
-        let values: BTreeMap<String, Option<f64>> = SUMS
-            .columns
-            .iter()
-            .zip(cells)
-            .map(|(column, cell)| (column.name.to_owned(), cell.number()))
-            .collect();
-        rows.push(RecentUse { window: window.to_owned(), values });
+        let length = SignedDuration::from_hours(hours);
+        let is_fresh = |time: Timestamp| time <= now && now < time + length / PARTS;
+        let fresh = known.iter().find(|row| row.window == window && row.time.is_some_and(is_fresh));
+        if let Some(fresh) = fresh {
+            rows.push(fresh.clone());
+            continue;
+        }
+        let period = Period { start: now - length, end: now, zone: TimeZone::UTC };
+        let question = Question {
+            clusters: vec![cluster.to_owned()],
+            judgement: judgement.clone(),
+            ..Question::about(period)
+        };
+        let analyses = [&SUMS, crate::analysis(BACKFILL)?];
+        let reports = crate::run_all(lake, &analyses, &question).await?;
+        let mut values = BTreeMap::new();
+        for (analysis, report) in analyses.iter().zip(reports) {
+            let cells = report.table.rows.into_iter().next().unwrap_or_default();
+            let named = analysis.columns.iter().zip(&cells);
+            values.extend(named.map(|(column, cell)| (column.name.to_owned(), cell.number())));
+        }
+        rows.push(RecentUse { window: window.to_owned(), time: Some(now), values });
     }
     Ok(rows)
 }

@@ -1,11 +1,13 @@
 use std::collections::BTreeMap;
 
 use record::{
-    AccessPoint, Collection, GpuCount, JobCount, Live, NodeSpan, RecentUse, Seen, SeenNode,
+    AccessPoint, Collection, GpuCount, JobCount, Live, Negotiator, NodeSpan, RecentUse, Seen,
+    SeenNode,
 };
 use report::Family;
 
 use super::*;
+use crate::{Judgement, Pattern};
 
 fn time(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -151,7 +153,7 @@ fn check(families: &[Family], name: &str, expected: &[&str]) {
 }
 
 fn ours(now: i64) -> Vec<Family> {
-    own(&[live()], &MetricOptions::default(), time(now))
+    own(&[live()], &MetricOptions::default(), &Judgement::default(), time(now))
 }
 
 #[test]
@@ -181,6 +183,7 @@ fn what_was_never_seen_has_no_numbers() {
     let families = own(
         &[Live { cluster: "birch".into(), ..Live::default() }],
         &MetricOptions::default(),
+        &Judgement::default(),
         time(0),
     );
     let known: Vec<&str> = families
@@ -247,7 +250,7 @@ fn nodes_keep_their_states_and_shares_add_up() {
         &["maple d1 down a \"bad\" disk root 500", "maple g1 draining a \"bad\" disk root 500"],
     );
     let always = MetricOptions { idle_gpu: IdleGpu::Always, ..MetricOptions::default() };
-    let families = own(&[live()], &always, time(1400));
+    let families = own(&[live()], &always, &Judgement::default(), time(1400));
     assert!(shown(&families, "plimsoll_gpus").contains(&"maple a100 idle 1".to_owned()));
 }
 
@@ -287,7 +290,7 @@ fn jobs_are_counted_once_and_what_is_unknown_is_not_added() {
 #[test]
 fn only_so_many_users_have_numbers_of_their_own() {
     let two = MetricOptions { top: 1, ..MetricOptions::default() };
-    let families = own(&[live()], &two, time(1400));
+    let families = own(&[live()], &two, &Judgement::default(), time(1400));
     // ann holds the GPUs, so bob and cat are the others: 1 job runs, 2 wait, 1 was cancelled.
     check(
         &families,
@@ -304,10 +307,11 @@ fn only_so_many_users_have_numbers_of_their_own() {
 
 #[test]
 fn a_pool_shows_both_sides_of_its_gpus() {
-    let count = |primary: &str, backfill: Option<&str>, is_prioritized, gpus| GpuCount {
+    let count = |machine: &str, primary: &str, backfill: &str, is_prioritized, gpus| GpuCount {
+        machine: machine.into(),
         model: Some("H200".into()),
         primary_state: Some(primary.into()),
-        backfill_state: backfill.map(str::to_owned),
+        backfill_state: (backfill != "-").then(|| backfill.to_owned()),
         is_prioritized,
         gpus,
         ..GpuCount::default()
@@ -317,46 +321,82 @@ fn a_pool_shows_both_sides_of_its_gpus() {
         gpus: Some(Seen {
             time: time(1000),
             rows: vec![
-                count("Claimed", Some("Unclaimed"), true, 3),
-                count("Unclaimed", Some("Unclaimed"), true, 2),
-                count("Unclaimed", Some("Claimed"), false, 1),
+                count("smithgpu1", "Claimed", "Unclaimed", true, 3),
+                count("smithgpu1", "Unclaimed", "Unclaimed", false, 2),
+                count("gpu1", "Unclaimed", "Claimed", false, 1),
+                count("campus1", "Unclaimed", "Unclaimed", false, 4),
+                count("gpu2", "Claimed", "-", false, 5),
+                count("gpulab1", "Claimed", "Unclaimed", false, 100),
             ],
         }),
         access_points: Some(Seen {
             time: time(1000),
-            rows: vec![AccessPoint { name: "ap1".into(), heard_time: Some(time(990)) }],
-        }),
-        recent_use: Some(Seen {
-            time: time(1000),
-            rows: vec![RecentUse {
-                window: "24h".into(),
-                values: BTreeMap::from([
-                    ("cpu_seconds".to_owned(), Some(7200.0)),
-                    ("cpu_seconds_wasted".to_owned(), None),
-                    ("memory_mib_seconds_wasted".to_owned(), Some(2.0)),
-                ]),
+            rows: vec![AccessPoint {
+                name: "ap1".into(),
+                heard_time: Some(time(990)),
+                update_time: Some(time(995)),
             }],
         }),
+        negotiators: Some(Seen {
+            time: time(1000),
+            rows: vec![Negotiator {
+                name: "cm".into(),
+                update_time: Some(time(996)),
+                cycle_end_time: Some(time(980)),
+                cycle_seconds: Some(2.0),
+                cycle_matches: None,
+            }],
+        }),
+        recent_use: vec![RecentUse {
+            window: "24h".into(),
+            time: Some(time(1000)),
+            values: BTreeMap::from([
+                ("cpu_seconds".to_owned(), Some(7200.0)),
+                ("cpu_seconds_wasted".to_owned(), None),
+                ("memory_mib_seconds_wasted".to_owned(), Some(2.0)),
+                ("open_hours".to_owned(), Some(1.5)),
+                ("evicted".to_owned(), Some(3.0)),
+            ]),
+        }],
         ..Live::default()
     };
-    let families = own(&[live], &MetricOptions::default(), time(1400));
+    let judgement = Judgement {
+        institution_owned: vec![Pattern::new("campus*").unwrap()],
+        masks: vec![(Pattern::new("gpulab*").unwrap(), "for interactive work".into())],
+        ..Judgement::default()
+    };
+    let families = own(&[live], &MetricOptions::default(), &judgement, time(1400));
     check(
         &families,
         "plimsoll_slot_gpus",
         &[
-            "pool H200 open backfill claimed 1",
-            "pool H200 open primary unclaimed 1",
-            "pool H200 prioritized backfill unclaimed 5",
-            "pool H200 prioritized primary claimed 3",
-            "pool H200 prioritized primary unclaimed 2",
+            "pool H200 Backfill-CHTCOwned backfill unclaimed 4",
+            "pool H200 Backfill-OpenCapacity backfill claimed 1",
+            // Where projects come first on one slot of a machine, its backfill is the researcher's.
+            "pool H200 Backfill-ResearcherOwned backfill unclaimed 5",
+            "pool H200 Priority-ResearcherOwned primary claimed 3",
+            "pool H200 Shared primary claimed 5",
+            // 2 + 1 + 4: the institution's machine has no projects that come first.
+            "pool H200 Shared primary unclaimed 7",
         ],
     );
     check(
         &families,
         "plimsoll_backfill_open_gpus",
-        &["pool H200 open 0", "pool H200 prioritized 2"],
+        &[
+            "pool H200 Backfill-CHTCOwned 4",
+            "pool H200 Backfill-OpenCapacity 0",
+            "pool H200 Backfill-ResearcherOwned 2",
+        ],
     );
     check(&families, "plimsoll_access_point_heard_timestamp_seconds", &["pool ap1 990"]);
+    check(&families, "plimsoll_access_point_update_timestamp_seconds", &["pool ap1 995"]);
+    check(&families, "plimsoll_negotiator_update_timestamp_seconds", &["pool cm 996"]);
+    check(&families, "plimsoll_negotiator_cycle_timestamp_seconds", &["pool cm 980"]);
+    check(&families, "plimsoll_negotiator_cycle_matches", &[]);
+    check(&families, "plimsoll_recent_timestamp_seconds", &["pool 24h 1000"]);
+    check(&families, "plimsoll_recent_backfill_open_seconds", &["pool 24h 5400"]);
+    check(&families, "plimsoll_recent_backfill_evictions", &["pool 24h 3"]);
     check(&families, "plimsoll_recent_cpu_reserved_seconds", &["pool 24h 7200"]);
     check(&families, "plimsoll_recent_cpu_wasted_seconds", &[]);
     check(&families, "plimsoll_recent_memory_wasted_byte_seconds", &["pool 24h 2097152"]);

@@ -3,17 +3,17 @@
 mod condor_history;
 mod condor_q;
 mod condor_status;
+mod daemons;
 mod execution;
 #[cfg(test)]
 mod recordings;
-mod schedds;
 
 pub(crate) use condor_history::{ATTRIBUTES, ended_execution};
 pub use condor_history::{CondorHistory, condor_history, condor_history_of};
 pub use condor_q::{CondorQ, Queued, condor_q};
 pub use condor_status::{CondorStatus, condor_status, condor_status_with_models_of};
 pub(crate) use condor_status::{Device, Slot, is_backfill_by_name, samples, user};
-pub use schedds::{Schedds, schedds};
+pub use daemons::{Daemon, Daemons, daemons};
 
 /// Asks the access point with this name, or the one at hand.
 fn name_option(schedd: Option<&str>) -> Vec<String> {

@@ -7,7 +7,7 @@ use std::fs;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{CondorHistory, CondorQ, CondorStatus, Schedds, fixture};
+use super::{CondorHistory, CondorQ, CondorStatus, Daemons, fixture};
 use crate::notation::classad::{Ad, Ads};
 use crate::parsed::{Parsed, parse};
 
@@ -15,10 +15,10 @@ use crate::parsed::{Parsed, parse};
 /// them; nothing is set aside.
 ///
 /// What is expected was counted by a Python script that knows nothing of these parsers: executions
-/// in `epochs`, one of which is there twice, access points in `status_schedd`, jobs that run or wait
+/// in `epochs`, one of which is there twice, daemons in `status_schedd` and `status_negotiator`, jobs that run or wait
 /// for GPUs in `q`, all jobs in `pressure`, and pairs of a machine and a GPU in `status`, where two
 /// snapshots have 28 of the 30.
-const RECORDINGS: [(&str, usize, usize); 9] = [
+const RECORDINGS: [(&str, usize, usize); 10] = [
     ("epochs_ap2001.json", 1, 43),
     ("epochs_ap2002.json", 1, 14),
     ("pressure_ap2001.json", 5, 13),
@@ -26,6 +26,7 @@ const RECORDINGS: [(&str, usize, usize); 9] = [
     ("q_ap2001.json", 5, 76),
     ("q_ap2002.json", 5, 35),
     ("status.json", 1, 30),
+    ("status_negotiator.json", 1, 1),
     ("status_schedd.json", 1, 2),
     ("status_wide.json", 18, 536),
 ];
@@ -48,7 +49,9 @@ fn records(name: &str, text: &[u8]) -> usize {
             count(&jobs.finish())
         }
         Some("q") => count(&parse(CondorQ::new("chtc", time, SignedDuration::from_mins(10)), text)),
-        Some("status") if name == "status_schedd.json" => count(&parse(Schedds::default(), text)),
+        Some("status") if ["status_negotiator.json", "status_schedd.json"].contains(&name) => {
+            count(&parse(Daemons::default(), text))
+        }
         Some("status") => count(&parse(CondorStatus::new("chtc", time), text)),
         _ => panic!("no parser is known for {name}"),
     }

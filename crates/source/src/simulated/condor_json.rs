@@ -11,7 +11,7 @@ use crate::machine::Failure;
 pub(super) const OPTIONS: [Known; 7] = [
     flag(&["-json"]),
     flag(&["-epochs"]),
-    flag(&["-schedd"]),
+    flag(&["-any"]),
     flag(&["-allusers"]),
     value(&["-name"]),
     value(&["-constraint"]),

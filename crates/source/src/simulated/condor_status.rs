@@ -15,8 +15,8 @@ pub(super) fn condor_status(
     sink: &mut dyn FnMut(&[u8]),
 ) -> Result<(), Failure> {
     let arguments = Arguments::of(command, &OPTIONS)?;
-    if arguments.has("-schedd") {
-        return schedds(&arguments, sink);
+    if arguments.has("-any") {
+        return daemons(&arguments, now, sink);
     }
     if !arguments.has("-json") || arguments.has("-epochs") || !arguments.words.is_empty() {
         return Err(arguments.failure("Error: this simulated pool prints only -json"));
@@ -72,20 +72,44 @@ pub(super) fn condor_status(
     Ok(())
 }
 
-/// The access points, of which only the names are known here.
-fn schedds(arguments: &Arguments, sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
-    if !arguments.has("-json") || arguments.has("-constraint") || !arguments.words.is_empty() {
-        return Err(arguments.failure("Error: this simulated pool prints only -schedd -json"));
+/// The access points and the negotiator, which were heard of just now; the negotiator has ended a cycle
+/// at the last whole minute.
+fn daemons(arguments: &Arguments, now: Moment, sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
+    if !arguments.has("-json") || arguments.get("-constraint") != Some(DAEMONS) {
+        return Err(arguments.failure("Error: this simulated pool prints only its daemons"));
     }
-    let attributes = attributes(arguments, &[("Name", ())]);
+    let known = [
+        "LastHeardFrom",
+        "LastNegotiationCycleDuration0",
+        "LastNegotiationCycleEnd0",
+        "MyType",
+        "Name",
+    ]
+    .map(|name| (name, name));
+    let attributes = attributes(arguments, &known);
     let mut ads = Ads::new(sink);
     for number in 0..ACCESS_POINTS {
         let name = access_point_name(number);
-        ads.ad(&attributes, |(), out| string(out, format_args!("{name}")));
+        ads.ad(&attributes, |attribute, out| match attribute {
+            "Name" => string(out, format_args!("{name}")),
+            "MyType" => string(out, format_args!("Scheduler")),
+            "LastHeardFrom" => plain(out, format_args!("{now}")),
+            _ => None,
+        });
     }
+    ads.ad(&attributes, |attribute, out| match attribute {
+        "Name" => string(out, format_args!("cm.{CONDOR_POOL}.example.org")),
+        "MyType" => string(out, format_args!("Negotiator")),
+        "LastHeardFrom" => plain(out, format_args!("{now}")),
+        "LastNegotiationCycleEnd0" => plain(out, format_args!("{}", now - now % 60)),
+        _ => plain(out, format_args!("5")),
+    });
     ads.finish();
     Ok(())
 }
+
+/// The constraint with which the collector asks for daemons.
+const DAEMONS: &str = r#"MyType == "Scheduler" || MyType == "Negotiator""#;
 
 /// The constraint with which the collector asks, which every slot here meets.
 const ANY_GPUS: &str = r#"TotalGPUs >= 1 || size(AssignedGPUs ?: "") > 0"#;

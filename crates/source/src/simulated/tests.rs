@@ -7,7 +7,7 @@ use record::Job;
 use serde_json::Value;
 
 use super::*;
-use crate::htcondor::{self, CondorQ, Queued, Schedds};
+use crate::htcondor::{self, CondorQ, Daemon, Daemons, Queued};
 use crate::parsed::{Parser, parse};
 use crate::slurm::{self, Offered, Sacct, Squeue};
 
@@ -493,11 +493,20 @@ fn condor_q_agrees_with_the_truth_at_a_moment() {
             machine.run(command, &mut |piece| text.extend_from_slice(piece)).unwrap();
             text
         };
-        let schedds = parse(Schedds::default(), &ask(&htcondor::schedds())).records;
-        assert_eq!(schedds, ["ap2001.tamarack.example.org", "ap2002.tamarack.example.org"]);
+        let daemons = parse(Daemons::default(), &ask(&htcondor::daemons())).records;
+        let names: Vec<(u8, &str)> = daemons.iter().map(Daemon::key).collect();
+        assert_eq!(
+            names,
+            [
+                (0, "ap2001.tamarack.example.org"),
+                (0, "ap2002.tamarack.example.org"),
+                (1, "cm.tamarack.example.org")
+            ]
+        );
+        let schedds = ["ap2001.tamarack.example.org", "ap2002.tamarack.example.org"];
         let mut running = BTreeMap::new();
         let mut waiting = BTreeMap::new();
-        for schedd in &schedds {
+        for schedd in schedds {
             let text = ask(&htcondor::condor_q(Some(schedd)));
             let parser = CondorQ::new(CONDOR_POOL, time(now), SignedDuration::from_mins(10));
             let parsed = parse(parser, &text);
@@ -505,7 +514,7 @@ fn condor_q_agrees_with_the_truth_at_a_moment() {
             for queued in parsed.records {
                 match queued {
                     Queued::Running(job) => {
-                        assert!(job.job_id.starts_with(schedd.as_str()));
+                        assert!(job.job_id.starts_with(schedd));
                         let key = (job.job_id, job.attempt - 1);
                         assert_eq!(running.insert(key, (job.start_time, job.alloc_gpus)), None);
                     }

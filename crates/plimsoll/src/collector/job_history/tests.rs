@@ -48,9 +48,7 @@ impl Machine for Pool {
 
     fn run(&self, command: &Command, sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
         let text = match command.program {
-            "condor_status" if command.arguments[0] == "-schedd" => {
-                r#"[{"Name":"ap1"}]"#.to_owned()
-            }
+            "condor_status" if command.arguments[0] == "-any" => r#"[{"Name":"ap1"}]"#.to_owned(),
             "condor_history" => {
                 let ads: Vec<String> =
                     self.of_access_point.iter().map(|&number| ad(number)).collect();

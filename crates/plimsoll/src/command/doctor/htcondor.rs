@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use source::elasticsearch::{Purpose, has_executions};
-use source::htcondor::{Schedds, schedds};
+use source::htcondor::{Daemon, Daemons, daemons};
 use source::{Command, Failure, Machine, parse};
 
 use super::{Check, Verdict, place};
@@ -55,10 +55,15 @@ fn commands(cluster: &Cluster, machine: &dyn Machine) -> Vec<Check> {
     if checks.iter().any(|check| check.verdict != Verdict::Ok) {
         return checks;
     }
-    match live::text(machine, &schedds()) {
+    match live::text(machine, &daemons()) {
         Ok(text) => {
             checks.push(Check::ok("collector", "it answers"));
-            let names = parse(Schedds::default(), text.as_bytes()).records;
+            let known = parse(Daemons::default(), text.as_bytes()).records;
+            let points = known.into_iter().filter_map(|daemon| match daemon {
+                Daemon::AccessPoint(point) => Some(point.name),
+                Daemon::Negotiator(_) => None,
+            });
+            let names: Vec<String> = points.collect();
             checks.push(access_points(&names));
             checks.extend(names.iter().flat_map(|name| access_point(machine, name)));
         }

@@ -11,24 +11,30 @@ use record::Live;
 use report::Family;
 
 use super::MetricOptions;
+use crate::Judgement;
 
 pub(super) use health::health;
 
 const MIB: f64 = 1024.0 * 1024.0;
 
 /// What was last seen of the clusters. Only ages depend on the time.
-pub fn own(lives: &[Live], options: &MetricOptions, now: Timestamp) -> Vec<Family> {
+pub fn own(
+    lives: &[Live],
+    options: &MetricOptions,
+    judgement: &Judgement,
+    now: Timestamp,
+) -> Vec<Family> {
     let mut families = health(lives, now);
-    families.extend(state(lives, options));
+    families.extend(state(lives, options, judgement));
     families
 }
 
 /// What was seen. It is the same until somebody looks again.
-pub(super) fn state(lives: &[Live], options: &MetricOptions) -> Vec<Family> {
+pub(super) fn state(lives: &[Live], options: &MetricOptions, judgement: &Judgement) -> Vec<Family> {
     let mut families = nodes::nodes(lives, options);
     families.extend(jobs::jobs(lives, options));
-    families.extend(pool::gpu_slots(lives));
-    families.extend(pool::access_points(lives));
+    families.extend(pool::gpu_slots(lives, judgement));
+    families.extend(pool::daemons(lives));
     families.extend(recent::recent_use(lives));
     families
 }

@@ -3,11 +3,14 @@
 use record::Live;
 use report::Family;
 
+use super::super::seconds_of;
 use super::MIB;
 
-/// Gauges of the term `usage` over the last hours, in base units: the name, its unit, its column,
-/// what turns that into the unit, and its meaning.
-const RECENT: [(&str, &str, &str, f64, &str); 8] = [
+const HOUR: f64 = 3600.0;
+
+/// Gauges over the last hours, in base units: the name, its unit, the column of its report, what turns
+/// that into the unit, and its meaning.
+const RECENT: [(&str, &str, &str, f64, &str); 14] = [
     (
         "plimsoll_recent_cpu_reserved_seconds",
         "seconds",
@@ -58,14 +61,70 @@ const RECENT: [(&str, &str, &str, f64, &str); 8] = [
         "Mean time from eligible to start, of jobs that started in the window.",
     ),
     ("plimsoll_recent_jobs", "", "jobs", 1.0, "Jobs that ran in the window."),
+    (
+        "plimsoll_recent_backfill_opportunity_seconds",
+        "seconds",
+        "opportunity_hours",
+        HOUR,
+        "GPU time in the window during which the owner's side of GPUs that are offered for backfill \
+         was idle; divided by the window, GPUs on average. As report backfill-summary says; absent, \
+         as what follows, where backfill had nothing.",
+    ),
+    (
+        "plimsoll_recent_backfill_open_seconds",
+        "seconds",
+        "open_hours",
+        HOUR,
+        "GPU time in the window during which such a GPU was open and nobody took it.",
+    ),
+    (
+        "plimsoll_recent_backfill_used_seconds",
+        "seconds",
+        "used_hours",
+        HOUR,
+        "GPU time in the window during which a backfill job held one.",
+    ),
+    (
+        "plimsoll_recent_backfill_starts",
+        "",
+        "starts",
+        1.0,
+        "Executions on backfill that began in the window.",
+    ),
+    (
+        "plimsoll_recent_backfill_evictions",
+        "",
+        "evicted",
+        1.0,
+        "Executions on backfill that were evicted in the window.",
+    ),
+    (
+        "plimsoll_recent_backfill_lost_seconds",
+        "seconds",
+        "badput_hours",
+        HOUR,
+        "GPU time in the window of executions on backfill that ended by eviction.",
+    ),
 ];
 
 pub(super) fn recent_use(lives: &[Live]) -> Vec<Family> {
-    let mut families = Vec::new();
+    let of_window: &[&str] = &["cluster", "window"];
+    let mut time = Family::gauge(
+        "plimsoll_recent_timestamp_seconds",
+        "seconds",
+        of_window,
+        "When the window ended that what follows is about.",
+    );
+    for live in lives {
+        for row in &live.recent_use {
+            time.push(&[&live.cluster, &row.window], row.time.map(seconds_of));
+        }
+    }
+    let mut families = vec![time];
     for (name, unit, column, factor, help) in RECENT {
-        let mut family = Family::gauge(name, unit, &["cluster", "window"], help);
+        let mut family = Family::gauge(name, unit, of_window, help);
         for live in lives {
-            for row in live.recent_use.iter().flat_map(|seen| &seen.rows) {
+            for row in &live.recent_use {
                 let value = row.values.get(column).copied().flatten();
                 family.push(&[&live.cluster, &row.window], value.map(|value| value * factor));
             }
