@@ -32,25 +32,49 @@ PACKAGING = pathlib.Path(__file__).parent.parent / "packaging"
 # What the demo has nothing of.
 MAY_BE_EMPTY = ("absent(plimsoll_up)", " == 0", " > ", " < 1", "stranded", "node_away")
 
-# Queries of the dashboards that were made for other exporters: 4323 for vpenso's, 19835 for
-# rivosinc's; and those of the panels of 2021.
+# What dashboards that were made for other exporters ask: every name that a page has, for any of them may
+# stand on a panel (4323 for vpenso's, 19835 for rivosinc's), and what panels make of several.
 OF_OTHERS = {
-    "vpenso": [
-        "slurm_nodes_alloc", "slurm_nodes_idle", "slurm_nodes_down", "slurm_nodes_mix",
-        "slurm_cpus_alloc / slurm_cpus_total", "slurm_queue_running", "slurm_queue_pending",
-        "sum(slurm_partition_cpus_allocated) by (partition)", "slurm_user_cpus_running",
-        "slurm_account_jobs_running", "slurm_gpus_utilization * 100",
-        "slurm_node_cpu_alloc / slurm_node_cpu_total * 100",
+    "vpenso": """
+        slurm_cpus_alloc slurm_cpus_idle slurm_cpus_other slurm_cpus_total
+        slurm_gpus_alloc slurm_gpus_idle slurm_gpus_total slurm_gpus_utilization
+        slurm_nodes_alloc slurm_nodes_comp slurm_nodes_down slurm_nodes_drain slurm_nodes_err slurm_nodes_fail
+        slurm_nodes_idle slurm_nodes_maint slurm_nodes_mix slurm_nodes_resv
+        slurm_queue_pending slurm_queue_pending_dependency slurm_queue_running slurm_queue_suspended
+        slurm_queue_cancelled slurm_queue_completing slurm_queue_completed slurm_queue_configuring
+        slurm_queue_failed slurm_queue_timeout slurm_queue_preempted slurm_queue_node_fail
+        slurm_node_cpu_alloc slurm_node_cpu_idle slurm_node_cpu_other slurm_node_cpu_total
+        slurm_node_mem_alloc slurm_node_mem_total
+        slurm_partition_cpus_allocated slurm_partition_cpus_idle slurm_partition_cpus_total
+        slurm_account_jobs_running slurm_account_cpus_running slurm_user_jobs_running slurm_user_cpus_running
+        """.split() + [
+        "slurm_cpus_alloc / slurm_cpus_total", "sum(slurm_partition_cpus_allocated) by (partition)",
+        "slurm_gpus_utilization * 100", "slurm_node_cpu_alloc / slurm_node_cpu_total * 100",
+        "sum(slurm_nodes_alloc + slurm_nodes_idle + slurm_nodes_mix + slurm_nodes_down + slurm_nodes_drain)",
+        "topk(10, slurm_user_cpus_running)", "sort_desc(sum(slurm_account_cpus_running) by (account))",
     ],
-    "rivosinc": [
-        "slurm_cpus_total - slurm_cpus_idle", "slurm_node_count_per_state",
-        "sum(slurm_partition_alloc_cpus) by (partition)", "slurm_partition_total_cpus",
+    "rivosinc": """
+        slurm_cpus_total slurm_cpus_idle slurm_cpu_load slurm_mem_real slurm_mem_free slurm_mem_alloc
+        slurm_cpus_per_state slurm_node_count_per_state
+        slurm_partition_total_cpus slurm_partition_idle_cpus slurm_partition_cpu_load slurm_partition_real_mem
+        slurm_partition_free_mem slurm_partition_weight
+        slurm_partition_alloc_cpus slurm_partition_alloc_mem slurm_partition_node_count
+        slurm_partition_job_state_total
+        slurm_user_state_total slurm_user_cpu_alloc slurm_user_mem_alloc
+        slurm_account_job_state_total slurm_account_job_state_cpu_alloc slurm_account_job_state_mem_alloc
+        slurm_job_scrape_duration slurm_node_scrape_duration slurm_job_scrape_error slurm_node_scrape_error
+        """.split() + [
+        "slurm_cpus_total - slurm_cpus_idle", "sum(slurm_partition_alloc_cpus) by (partition)",
         "sum(slurm_user_cpu_alloc{state='RUNNING'}) by (username)",
         "sum(slurm_account_job_state_total) by (account, state)",
+        "1 - slurm_mem_free / slurm_mem_real",
+        "topk(10, sum(slurm_user_mem_alloc{state='RUNNING'}) by (username))",
     ],
-    "origin": [
-        "sum(slurm_gpus_alloc) by (type)", "sum(slurm_gpus_total) by (reservation)",
-        "slurm_cpus_idle", "slurm_node_states == 1", "slurm_job_states", "slurm_partitions",
+    "origin": """
+        slurm_cpus_total slurm_cpus_alloc slurm_cpus_idle slurm_cpus_drain
+        slurm_gpus_total slurm_gpus_alloc slurm_gpus_idle slurm_gpus_drain slurm_job_states slurm_partitions
+        """.split() + [
+        "sum(slurm_gpus_alloc) by (type)", "sum(slurm_gpus_total) by (reservation)", "slurm_node_states == 1",
     ],
 }
 
@@ -120,7 +144,7 @@ def check_prometheus(scratch, port, prometheus_port, cluster):
             asked += 1
         for name, queries in OF_OTHERS.items():
             for query in queries:
-                of_job = re.sub(r"(slurm_[a-z_]+)(\{)?", lambda found: found[1] + f'{{job="{name}"'
+                of_job = re.sub(r"\b(slurm_[a-z_]+)(\{)?", lambda found: found[1] + f'{{job="{name}"'
                                 + ("," if found[2] else "}"), query)
                 assert ask(of_job), f"{name}: no answer: {of_job}"
                 asked += 1

@@ -6,7 +6,8 @@
 //! kind and writes the lake.
 //!
 //! `bench slots FOLDER MACHINES LOOKS` writes what the simulated `condor_status` prints every five
-//! minutes, a file a look.
+//! minutes, a file a look; `bench cycles FOLDER NODES JOBS_A_DAY LOOKS` the same of what a SLURM
+//! cluster is asked in a cycle, a file a command.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
@@ -43,7 +44,10 @@ fn main() -> Result<()> {
         ["slots", folder, machines, looks] => {
             slots(Path::new(folder), machines.parse()?, looks.parse()?)
         }
-        _ => bail!("see bench/run and bench/gpus"),
+        ["cycles", folder, nodes, jobs, looks] => {
+            cycles(Path::new(folder), nodes.parse()?, jobs.parse()?, looks.parse()?)
+        }
+        _ => bail!("see bench/run, bench/gpus and bench/live"),
     }
 }
 
@@ -135,6 +139,39 @@ fn slots(folder: &Path, machines: u32, looks: u32) -> Result<()> {
         let mut text = Vec::new();
         machine.run(&htcondor::condor_status(), &mut |piece| text.extend_from_slice(piece))?;
         fs::write(folder.join(format!("{look:02}.json")), text)?;
+    }
+    Ok(())
+}
+
+fn cycles(folder: &Path, nodes: u32, jobs: u32, looks: u32) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    let start = midnight(Date::constant(2026, 3, 2))?;
+    let scale = Scale {
+        seed: 1,
+        start,
+        end: start + SignedDuration::from_hours(48),
+        slurm_jobs_per_day: jobs,
+        slurm_nodes: nodes,
+        condor_machines: 1,
+    };
+    let site = Arc::new(Site::new(&scale));
+    for look in 0..looks {
+        let now = start + SignedDuration::from_mins(36 * 60 + 5 * i64::from(look));
+        let cluster = Site::slurm_cluster().to_owned();
+        let machine = Simulated { site: site.clone(), cluster, now };
+        let print = |name: &str, command: &source::Command| -> Result<Vec<u8>> {
+            let mut text = Vec::new();
+            machine.run(command, &mut |piece| text.extend_from_slice(piece))?;
+            fs::write(folder.join(format!("{look:02}-{name}")), &text)?;
+            Ok(text)
+        };
+        let offered = Offered::read(&print("fields", &slurm::sacct_fields())?)?;
+        print("nodes", &slurm::scontrol_show_node(None))?;
+        print("jobs", &slurm::scontrol_show_job(None))?;
+        print("queue", &slurm::squeue(None))?;
+        // From as long before the last look as accounting may be late.
+        let since = now - lake::LAG - SignedDuration::from_mins(5);
+        print("accounts", &slurm::sacct(since, now, &offered, None))?;
     }
     Ok(())
 }

@@ -69,8 +69,8 @@ impl Collector {
         self.archive_looks(&looks).await?;
         self.take_slots(&looks).await?;
 
-        let Some(first) = machines.first() else { return Ok(()) };
-        self.find_daemons(first).await?;
+        let Some(last) = machines.last() else { return Ok(()) };
+        self.find_daemons(last).await?;
         if let (Some(names), Some(seen)) = (&self.access_points, &mut self.live.jobs) {
             let is_there = |point: &String| names.contains(point);
             seen.rows.retain(|row| row.access_point.as_ref().is_none_or(is_there));

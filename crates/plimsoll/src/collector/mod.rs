@@ -3,13 +3,13 @@
 mod fetch;
 mod htcondor;
 mod job_history;
+mod last_seen;
 mod plan;
 mod push;
 mod slurm;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Result;
 use futures::{Stream, TryStreamExt};
@@ -17,8 +17,7 @@ use indicatif::ProgressBar;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::{Change, Lake, LateSample, OpenJob, Writer};
-use query::Judgement;
-use record::{AccessPoint, Collection, GpuSample, Job, Live, Reject, Seen, is_nonsense};
+use record::{Collection, GpuSample, Job, Live, Reject, is_nonsense};
 use source::{Machine, Parsed, Parser, Rejected};
 
 use crate::config::{Cluster, Kind};
@@ -147,75 +146,10 @@ impl Collector {
         let hold = self.hold();
         self.writer.set_hold(hold);
         if self.archives {
-            self.live.collected_ratio = self.collected_ratio();
-            // What is no longer asked, such as an access point that is gone, has no health.
-            let lately = (3.0 * self.live.cadence_seconds).max(3600.0);
-            let run = self.run;
-            self.live.sources.retain(|source| {
-                let age = |time: Timestamp| run.duration_since(time).as_secs_f64();
-                source.last_time.is_some_and(|time| age(time) <= lately)
-            });
-            self.note_heard();
-            self.writer.put_live(&self.live)?;
+            self.keep_last_seen()?;
         }
         self.writer.finish()?;
         Ok(self.summary)
-    }
-
-    /// Adds to the access points until when each told of its jobs, also of those that the pool no
-    /// longer lists.
-    fn note_heard(&mut self) {
-        let tracked = &self.writer.tracker().access_points;
-        if tracked.is_empty() {
-            return;
-        }
-        let none = || Seen { time: self.run, rows: Vec::new() };
-        let points = self.live.access_points.get_or_insert_with(none);
-        for (name, heard) in tracked {
-            let heard_time = Some(heard.until);
-            match points.rows.iter_mut().find(|point| point.name == *name) {
-                Some(point) => point.heard_time = heard_time,
-                None => points.rows.push(AccessPoint {
-                    name: name.clone(),
-                    heard_time,
-                    update_time: None,
-                }),
-            }
-        }
-    }
-
-    /// Keeps beside what was seen what the lake says of the last hours.
-    pub(crate) async fn sum_up_lately(
-        &mut self,
-        lake: &Lake,
-        judgement: &Arc<Judgement>,
-        now: Timestamp,
-    ) {
-        // Who looks every few seconds wants the looks; sums over hours do not change as fast.
-        const SHORTEST: Duration = Duration::from_secs(60);
-        if self.cluster.cadence() < SHORTEST {
-            return;
-        }
-        let (name, known) = (&self.cluster.name, &self.live.recent_use);
-        match query::metric::recent_use(lake, name, judgement, now, known).await {
-            Ok(rows) => self.live.recent_use = rows,
-            // That it fails is no reason to lose what was collected.
-            Err(error) => tracing::warn!("cannot tell what was used lately: {error:#}"),
-        }
-    }
-
-    /// Of the last seven days that are over, the share that was collected when it was.
-    fn collected_ratio(&self) -> Option<f64> {
-        const DAYS: i32 = 7;
-        let today = self.run.to_zoned(TimeZone::UTC).date();
-        let mut day = today;
-        let mut collected = 0;
-        for _ in 0..DAYS {
-            day = day.yesterday().ok()?;
-            // What is still due of yesterday in the hour after midnight is the lag of accounting.
-            collected += i32::from(self.writer.tracker().days.contains_key(&day));
-        }
-        Some(f64::from(collected) / f64::from(DAYS))
     }
 
     /// Asks about the state of machines and of the queue at some moments, each that of a machine,

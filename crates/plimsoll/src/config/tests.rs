@@ -183,7 +183,7 @@ fn an_unknown_key_that_is_near_none_lists_the_valid_ones() {
     check(
         "email = 'x'",
         &[
-            r#"1:1: unknown key "email": there are "data_dir", "zone", "cluster", "groups", "gpu", "metrics""#,
+            r#"1:1: unknown key "email": there are "data_dir", "zone", "cluster", "groups", "gpu", "metrics", "push""#,
         ],
     );
 }
@@ -662,7 +662,7 @@ fn a_sink_has_a_name_and_one_target() {
         "[[push]]\nname = \"a\"\nfile = \"-\"\n[[push]]\nname = \"a\"\nfile = \"b\"\nindex = \"i\"",
         &[
             "4:1: push.name: \"a\" is already the name of another",
-            "7:1: unknown key \"index\": did you mean \"file\"?",
+            "7:1: unknown key \"index\": there are \"name\", \"file\"",
         ],
     );
 }

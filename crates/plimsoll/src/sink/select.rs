@@ -1,8 +1,8 @@
 //! Which attempts are pushed.
 
 use anyhow::Result;
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use lake::{Lake, LakeFile};
 use record::{Job, Record};
 use report::Period;
@@ -43,13 +43,14 @@ impl Selection {
         let observed = file.facts.as_ref().and_then(|facts| facts.times.get(Job::TABLE.observed));
         let last = observed.and_then(|range| range.max);
         let is_observed_after =
-            |moment: Timestamp| last.is_none_or(|last| last >= moment.as_microsecond());
+            |moment: Timestamp| last.is_none_or(|last| last > moment.as_microsecond());
         match &self.which {
             Which::ChangedAfter(moment) => is_observed_after(*moment),
             Which::In(period) => {
                 // Files are by the day of submission.
                 let last_day = period.end.to_zoned(TimeZone::UTC).date();
-                file.date <= last_day && is_observed_after(period.start)
+                file.date <= last_day
+                    && is_observed_after(period.start - SignedDuration::from_micros(1))
             }
         }
     }

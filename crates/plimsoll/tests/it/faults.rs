@@ -95,6 +95,10 @@ fn check(programs: &[(&str, &str)], down: &[&str]) {
         assert!(after[name] == *value || is_time, "{name} was {value} and is {}", after[name]);
     }
     assert_eq!(after.len(), before.len());
+
+    site(folder);
+    collect(folder);
+    assert_eq!(numbers(&server)[UP], 1.0, "it is back");
 }
 
 /// Stands for a program that is not there.

@@ -1,4 +1,4 @@
-//! `/metrics`: what the last collection saw, and what it says when a scheduler is gone or raves.
+//! `/metrics`: what the last collection saw.
 
 use std::path::Path;
 
@@ -107,59 +107,12 @@ fn a_recorded_cluster_is_counted_as_it_was() {
         ],
     );
     let lines = numbers(folder.path(), &["--names", "vpenso"]);
-    check(&lines, "slurm_cpus_other", &["slurm_cpus_other 39"]);
+    // As sinfo counts: what is free on ghost01, of which the controller knows nothing, is idle.
+    check(&lines, "slurm_cpus_other", &["slurm_cpus_other 31"]);
     check(&lines, "slurm_queue_pending", &["slurm_queue_pending 111"]);
     let said = run(folder.path(), &["export", "metrics", "--names", "sckyzo"]);
     assert_eq!(said.status, 2);
     assert!(said.stderr.contains("there are vpenso, rivosinc, origin"), "{}", said.stderr);
-}
-
-#[test]
-fn a_scheduler_that_is_gone_or_raves_is_told_and_its_last_numbers_stay() {
-    let folder = tempfile::tempdir().unwrap();
-    site(folder.path());
-    collect(folder.path());
-    let before = numbers(folder.path(), &[]);
-    let of_state = |lines: &[String]| -> Vec<String> {
-        let is_health = |line: &&String| {
-            ["plimsoll_up", "plimsoll_source_", "plimsoll_recent_"]
-                .iter()
-                .any(|name| line.starts_with(name))
-        };
-        lines.iter().filter(|line| !is_health(line)).cloned().collect()
-    };
-    std::fs::remove_file(folder.path().join("bin/squeue")).unwrap();
-    program(folder.path(), "scontrol", "echo Segmentation fault; echo '<html>'");
-    collect(folder.path());
-    let after = numbers(folder.path(), &[]);
-    check(&after, "plimsoll_up", &["plimsoll_up{cluster=\"maple\"} 0"]);
-    check(
-        &after,
-        "plimsoll_source_up",
-        &[
-            "plimsoll_source_up{cluster=\"maple\",source=\"sacct\"} 1",
-            "plimsoll_source_up{cluster=\"maple\",source=\"scontrol\"} 0",
-            "plimsoll_source_up{cluster=\"maple\",source=\"scontrol show job\"} 1",
-            "plimsoll_source_up{cluster=\"maple\",source=\"squeue\"} 0",
-        ],
-    );
-    check(
-        &after,
-        "plimsoll_source_set_aside_total",
-        &[
-            "plimsoll_source_set_aside_total{cluster=\"maple\",source=\"sacct\"} 0",
-            "plimsoll_source_set_aside_total{cluster=\"maple\",source=\"scontrol\"} 2",
-            "plimsoll_source_set_aside_total{cluster=\"maple\",source=\"scontrol show job\"} 0",
-            "plimsoll_source_set_aside_total{cluster=\"maple\",source=\"squeue\"} 0",
-        ],
-    );
-    assert_eq!(of_state(&after), of_state(&before));
-    assert!(of_state(&after).len() > 50);
-
-    site(folder.path());
-    collect(folder.path());
-    let again = numbers(folder.path(), &[]);
-    check(&again, "plimsoll_up", &["plimsoll_up{cluster=\"maple\"} 1"]);
 }
 
 #[test]

@@ -195,7 +195,7 @@ async fn a_server_that_refuses_is_told_and_asked_again() {
     assert_eq!(
         summary.failures,
         ["birch: https://search.example.org wants to know who asks: name a user and a \
-          password_file, or an api_key_file, in the cluster's job_history"]
+          password_file, or an api_key_file, in the configuration"]
     );
     assert_eq!((told(&lake).await, asked), (vec!["ap1#1.1 condor_history".to_owned()], vec![]));
     let (summary, asked) = collect(&lake, "11:05", &[1], &[1, 2], 200).await;

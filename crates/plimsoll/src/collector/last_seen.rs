@@ -1,0 +1,86 @@
+//! What was last seen of the cluster, kept for metrics: what looks saw is there already, and the rest
+//! is added here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use lake::Lake;
+use query::Judgement;
+use record::{AccessPoint, Seen};
+
+use super::Collector;
+
+impl Collector {
+    /// Writes it, with how the sources fare.
+    pub(super) fn keep_last_seen(&mut self) -> Result<()> {
+        self.live.collected_ratio = self.collected_ratio();
+        // What is no longer asked, such as an access point that is gone, has no health.
+        let lately = (3.0 * self.live.cadence_seconds).max(3600.0);
+        let run = self.run;
+        self.live.sources.retain(|source| {
+            let age = |time: Timestamp| run.duration_since(time).as_secs_f64();
+            source.last_time.is_some_and(|time| age(time) <= lately)
+        });
+        self.note_heard();
+        self.writer.put_live(&self.live)
+    }
+
+    /// Adds to the access points until when each told of its jobs, also of those that the pool no
+    /// longer lists.
+    fn note_heard(&mut self) {
+        let tracked = &self.writer.tracker().access_points;
+        if tracked.is_empty() {
+            return;
+        }
+        let none = || Seen { time: self.run, rows: Vec::new() };
+        let points = self.live.access_points.get_or_insert_with(none);
+        for (name, heard) in tracked {
+            let heard_time = Some(heard.until);
+            match points.rows.iter_mut().find(|point| point.name == *name) {
+                Some(point) => point.heard_time = heard_time,
+                None => points.rows.push(AccessPoint {
+                    name: name.clone(),
+                    heard_time,
+                    update_time: None,
+                }),
+            }
+        }
+    }
+
+    /// Keeps beside what was seen what the lake says of the last hours.
+    pub(crate) async fn sum_up_lately(
+        &mut self,
+        lake: &Lake,
+        judgement: &Arc<Judgement>,
+        now: Timestamp,
+    ) {
+        // Who looks every few seconds wants the looks; sums over hours do not change as fast.
+        const SHORTEST: Duration = Duration::from_secs(60);
+        if self.cluster.cadence() < SHORTEST {
+            return;
+        }
+        let (name, known) = (&self.cluster.name, &self.live.recent_use);
+        match query::metric::recent_use(lake, name, judgement, now, known).await {
+            Ok(rows) => self.live.recent_use = rows,
+            // That it fails is no reason to lose what was collected.
+            Err(error) => tracing::warn!("cannot tell what was used lately: {error:#}"),
+        }
+    }
+
+    /// Of the last seven days that are over, the share that was collected when it was.
+    fn collected_ratio(&self) -> Option<f64> {
+        const DAYS: i32 = 7;
+        let today = self.run.to_zoned(TimeZone::UTC).date();
+        let mut day = today;
+        let mut collected = 0;
+        for _ in 0..DAYS {
+            day = day.yesterday().ok()?;
+            // What is still due of yesterday in the hour after midnight is the lag of accounting.
+            collected += i32::from(self.writer.tracker().days.contains_key(&day));
+        }
+        Some(f64::from(collected) / f64::from(DAYS))
+    }
+}
