@@ -159,7 +159,7 @@ fn cycles(folder: &Path, nodes: u32, jobs: u32, looks: u32) -> Result<()> {
         let now = start + SignedDuration::from_mins(36 * 60 + 5 * i64::from(look));
         let cluster = Site::slurm_cluster().to_owned();
         let machine = Simulated { site: site.clone(), cluster, now };
-        let print = |name: &str, command: &source::Command| -> Result<Vec<u8>> {
+        let print = |name: &str, command: &Command| -> Result<Vec<u8>> {
             let mut text = Vec::new();
             machine.run(command, &mut |piece| text.extend_from_slice(piece))?;
             fs::write(folder.join(format!("{look:02}-{name}")), &text)?;
