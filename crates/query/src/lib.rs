@@ -18,6 +18,7 @@ mod listing;
 pub mod metric;
 mod names;
 mod nearest;
+pub mod now;
 mod option;
 mod picture;
 mod pieces;
@@ -111,7 +112,7 @@ pub fn analysis(name: &str) -> Result<&'static Analysis> {
 
 /// Refuses options that an analysis does not have, or that it cannot be asked with.
 pub fn check_options(analysis: &Analysis, question: &Question) -> Result<()> {
-    option::asked(analysis, question).map(|_| ())
+    option::asked(analysis, &question.options, question).map(|_| ())
 }
 
 /// Answers an analysis' question.
@@ -126,10 +127,32 @@ pub async fn run_all(
     analyses: &[&Analysis],
     question: &Question,
 ) -> Result<Vec<Report>> {
-    let asked: Vec<Asked> =
-        analyses.iter().map(|analysis| option::asked(analysis, question)).collect::<Result<_>>()?;
+    let asks: Vec<Ask> = analyses
+        .iter()
+        .map(|analysis| Ask { analysis, options: question.options.clone(), top: question.top })
+        .collect();
+    run_each(lake, &asks, question).await
+}
+
+/// One of several analyses that are asked at once.
+pub struct Ask<'a> {
+    pub analysis: &'a Analysis,
+    /// What it is told beside, by the names of its options.
+    pub options: BTreeMap<String, String>,
+    /// How many rows of the answer to give; all if none is said.
+    pub top: Option<usize>,
+}
+
+/// Answers several analyses' questions at once, each with options of its own.
+pub async fn run_each(lake: &Lake, asks: &[Ask<'_>], question: &Question) -> Result<Vec<Report>> {
+    let asked: Vec<Asked> = asks
+        .iter()
+        .map(|ask| option::asked(ask.analysis, &ask.options, question))
+        .collect::<Result<_>>()?;
     let (answer, coverage) = ask(lake, question, Statement::Ours(&asked)).await?;
-    let reports = asked.iter().zip(answer.tables).map(|(Asked { analysis, sql, .. }, table)| {
+    let tops = asks.iter().map(|ask| ask.top);
+    let answers = asked.iter().zip(answer.tables).zip(tops);
+    let reports = answers.map(|((Asked { analysis, sql, .. }, table), top)| {
         let mut notes: Vec<String> = analysis.notes.iter().map(|&note| note.to_owned()).collect();
         if left_out::concerns(sql) {
             notes.extend(answer.left_out.iter().cloned());
@@ -146,7 +169,7 @@ pub async fn run_all(
         if question.anonymize {
             pseudonym::put_in(&mut report.table);
         }
-        if let Some(top) = question.top {
+        if let Some(top) = top {
             report.keep_first(top);
         }
         report
@@ -270,7 +293,7 @@ async fn answer(session: &Session, statement: Statement<'_>) -> Result<Answer> {
         Statement::Ours(analyses) => {
             for asked in analyses {
                 let batches = session
-                    .collect(&asked.sql)
+                    .collect_with(&asked.sql, &asked.parameters)
                     .await
                     .with_context(|| format!("cannot answer {}", asked.analysis.name))?;
                 answer.tables.push(answer::table(&batches, asked)?);

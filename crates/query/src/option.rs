@@ -1,5 +1,7 @@
 //! What can be said to an analysis beside the period: by what to add up, which model, when.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result, bail};
 use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
@@ -19,6 +21,11 @@ pub struct AnalysisOption {
 pub enum Values {
     /// One of some words; the first if none is said.
     OneOf(&'static [Alternative]),
+    /// What rows must have; no limit if it is not said. In the statement `$NAME` is the text, or
+    /// null.
+    Filter,
+    /// What the question is about, which must be said. In the statement `$NAME` is the text.
+    Subject,
     /// A model, by any of its names or by its family; a pattern. In the statement `$NAME` is the
     /// text, or null.
     Device,
@@ -44,6 +51,9 @@ pub struct Alternative {
 pub(crate) struct Asked<'a> {
     pub(crate) analysis: &'a Analysis,
     pub(crate) sql: String,
+    /// What users said in their own words, by the name of the option: never a part of the
+    /// statement's text.
+    pub(crate) parameters: Vec<(&'static str, Option<String>)>,
     /// Headings that differ, by the name of the column; one that is blank is left out.
     pub(crate) headings: Vec<(&'static str, &'static str)>,
 }
@@ -58,9 +68,13 @@ impl Asked<'_> {
 
 /// The analysis as it is asked; an option that it does not have, or a value that the option does
 /// not have, is answered with what there is.
-pub(crate) fn asked<'a>(analysis: &'a Analysis, question: &Question) -> Result<Asked<'a>> {
+pub(crate) fn asked<'a>(
+    analysis: &'a Analysis,
+    options: &BTreeMap<String, String>,
+    question: &Question,
+) -> Result<Asked<'a>> {
     let names: Vec<&str> = analysis.options.iter().map(|option| option.name).collect();
-    for name in question.options.keys() {
+    for name in options.keys() {
         if names.contains(&name.as_str()) {
             continue;
         }
@@ -79,8 +93,9 @@ pub(crate) fn asked<'a>(analysis: &'a Analysis, question: &Question) -> Result<A
     let seconds = (known_end.as_microsecond() - period.start.as_microsecond()) as f64 / 1e6;
     let mut sql = analysis.sql.to_owned();
     let mut headings = Vec::new();
+    let mut parameters = Vec::new();
     for option in analysis.options {
-        let said = question.options.get(option.name).map(String::as_str);
+        let said = options.get(option.name).map(String::as_str);
         match option.values {
             Values::OneOf(alternatives) => {
                 let chosen = one_of(option.name, alternatives, said)?;
@@ -89,13 +104,14 @@ pub(crate) fn asked<'a>(analysis: &'a Analysis, question: &Question) -> Result<A
                 }
                 headings.push((option.name, chosen.heading));
             }
-            Values::Device => {
-                let text = said.map(|text| format!("'{}'", text.replace('\'', "''")));
-                let text = text.as_deref().unwrap_or("NULL");
-                sql = sql.replace(
-                    &format!("${}", option.name),
-                    &format!("arrow_cast({text}, 'Utf8View')"),
-                );
+            Values::Subject if said.is_none() => bail!(
+                "{} is about one {}: say which, as in --{} NAME",
+                analysis.name,
+                option.name,
+                option.name
+            ),
+            Values::Filter | Values::Subject | Values::Device => {
+                parameters.push((option.name, said.map(str::to_owned)));
             }
             Values::Moment => {
                 let moment = match said {
@@ -119,7 +135,7 @@ pub(crate) fn asked<'a>(analysis: &'a Analysis, question: &Question) -> Result<A
         .replace("$period_seconds", &format!("nullif({seconds:?}, 0)"))
         .replace("$start", &term::moment(period.start))
         .replace("$known_end", &term::moment(known_end));
-    Ok(Asked { analysis, sql, headings })
+    Ok(Asked { analysis, sql, parameters, headings })
 }
 
 /// What an analysis was told, as words for people, but for what it adds up by: its columns say that.

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringViewArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::MemorySchemaProvider;
+use datafusion::common::ScalarValue;
 use datafusion::datasource::MemTable;
 use datafusion::execution::context::SQLOptions;
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -124,6 +125,20 @@ impl Session {
     pub(crate) async fn gpu_history(&self) -> Result<GpuHistory> {
         let spans = term::gpu_spans(&self.question.period, self.question.known_end());
         GpuHistory::read(&self.context, &spans).await
+    }
+
+    /// What one of our own statements gives, with what users said in their own words: its
+    /// parameters, by name.
+    pub(crate) async fn collect_with(
+        &self,
+        sql: &str,
+        parameters: &[(&'static str, Option<String>)],
+    ) -> Result<Vec<RecordBatch>> {
+        let values: Vec<(&str, ScalarValue)> = parameters
+            .iter()
+            .map(|(name, text)| (*name, ScalarValue::Utf8View(text.clone())))
+            .collect();
+        Ok(self.context.sql(sql).await?.with_param_values(values)?.collect().await?)
     }
 
     /// What a user's statement gives, its first `limit` rows, and whether there are more.

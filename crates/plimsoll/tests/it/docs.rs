@@ -80,7 +80,7 @@ fn tables() {
 #[test]
 fn reports() {
     let mut text =
-        format!("# Reports\n\n{GENERATED}`plimsoll report NAME`, `/report/NAME` on the web.\n");
+        format!("# Reports\n\n{GENERATED}`plimsoll report NAME`, `/reports/NAME` on the web.\n");
     for analysis in ANALYSES {
         write!(
             text,
@@ -101,6 +101,8 @@ fn reports() {
                     let words = alternatives.iter().map(|one| format!("`{}`", one.word));
                     words.collect::<Vec<_>>().join(", ")
                 }
+                Values::Filter => "a name".to_owned(),
+                Values::Subject => "a name, which must be said".to_owned(),
                 Values::Device => "a model".to_owned(),
                 Values::Moment => "a day or moment".to_owned(),
                 Values::Duration(unsaid) => format!("a length of time; `{unsaid}` unless said"),

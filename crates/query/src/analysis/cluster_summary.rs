@@ -4,7 +4,7 @@ use report::Unit;
 
 use super::{
     Analysis, CPU_EFFICIENCY, CPU_HOURS, Column, GPU_HOURS, JOBS, MEMORY_EFFICIENCY,
-    MEMORY_GIB_HOURS, USAGE_NOTES, USERS, WAIT_HOURS,
+    MEMORY_GIB_HOURS, USAGE_NOTES, USERS, WAIT_HOURS, WHOSE,
 };
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -21,6 +21,9 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         ",
                     sum(CASE WHEN state = 'COMPLETED' THEN jobs ELSE 0 END) AS completed
              FROM usage
+             WHERE ",
+        chosen!(),
+        "
              GROUP BY cluster
          )
          ORDER BY cluster"
@@ -43,6 +46,6 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         },
     ],
     notes: USAGE_NOTES,
-    options: &[],
+    options: WHOSE,
     drawn: None,
 };

@@ -2,12 +2,13 @@
 
 use report::Unit;
 
-use super::{Analysis, CPU_HOURS_DRAWN, Column, RUNNING_JOBS, amounts};
+use super::{Analysis, CPU_HOURS_DRAWN, Column, RUNNING_JOBS, WHOSE, amounts};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "daily",
     question: "What ran on each day?",
-    sql: "
+    sql: concat!(
+        "
         WITH total AS (
             SELECT start_time,
                    sum(jobs_of_day) AS jobs,
@@ -16,6 +17,9 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    CAST(sum(exact(gpu_seconds)) AS DOUBLE) / 3600 AS gpu_hours,
                    CAST(sum(exact(memory_mib_seconds)) AS DOUBLE) / 1024 / 3600 AS memory_gib_hours
             FROM usage
+            WHERE ",
+        chosen!(),
+        "
             GROUP BY start_time
         )
         SELECT day.date,
@@ -27,7 +31,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         FROM day
         LEFT JOIN total ON total.start_time = day.start_time
         ORDER BY day.date
-    ",
+    "
+    ),
     columns: &[
         Column { name: "date", heading: "Date", unit: Unit::Date, meaning: "The day, in the site's zone." },
         Column { name: "jobs", heading: "Jobs", unit: Unit::Count, meaning: "Attempts that ran on the day; one over midnight counts on both." },
@@ -37,6 +42,6 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         Column { name: "memory_gib_hours", heading: "Memory GiB h", unit: Unit::GibibyteHours, meaning: "Memory asked for, times the time." },
     ],
     notes: &[RUNNING_JOBS, "A dash is a day that was not collected; a zero is one on which nothing ran."],
-    options: &[],
+    options: WHOSE,
     drawn: Some(amounts(&["date"], "CPU hours", &[CPU_HOURS_DRAWN])),
 };

@@ -2,13 +2,14 @@
 
 use report::Unit;
 
-use super::{Analysis, Column, PERCENTILES};
+use super::{Analysis, Column, PERCENTILES, WHOSE};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "efficiency",
     question: "How well did completed jobs use what they held?",
     // Each array has a measure a place, so that the jobs are read once.
-    sql: "
+    sql: concat!(
+        "
         SELECT measure,
                jobs,
                efficiency['known'] AS measured,
@@ -29,12 +30,15 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                        distribution(memory_efficiency, req_mem_mb * elapsed_seconds) AS memory,
                        distribution(gpu_utilization, alloc_gpus * elapsed_seconds) AS gpu
                 FROM job_ended
-                WHERE state = 'COMPLETED'
+                WHERE state = 'COMPLETED' AND ",
+        chosen!(),
+        "
             )
         )
         WHERE jobs > 0
         ORDER BY place
-    ",
+    "
+    ),
     columns: &[
         Column {
             name: "measure",
@@ -90,6 +94,6 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "CPU: CPU time used of CPU time held. Memory: largest memory used of memory asked for. GPU: measured use, on average over the attempt's GPUs.",
         PERCENTILES,
     ],
-    options: &[],
+    options: WHOSE,
     drawn: None,
 };

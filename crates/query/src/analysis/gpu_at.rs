@@ -2,7 +2,7 @@
 
 use report::Unit;
 
-use super::{Analysis, AnalysisOption, Column, DEVICE, GPU_SEEN, Values};
+use super::{Analysis, AnalysisOption, Column, DEVICE, GPU_SEEN, NODE, Values};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "gpu-at",
@@ -20,6 +20,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         WHERE from_time <= $at
           AND to_time > $at
           AND ($device IS NULL OR is_device($device, device_name))
+          AND ($node IS NULL OR machine = $node)
         ORDER BY cluster, machine, gpu_id
     ",
     columns: &[
@@ -68,6 +69,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     notes: &["A GPU that was not seen at that moment is not listed.", GPU_SEEN],
     options: &[
         DEVICE,
+        NODE,
         AnalysisOption {
             name: "at",
             meaning: "The moment, within the period; without one, its last",

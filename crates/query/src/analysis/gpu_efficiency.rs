@@ -2,12 +2,13 @@
 
 use report::Unit;
 
-use super::{Analysis, Column, RUNNING_JOBS};
+use super::{Analysis, Column, RUNNING_JOBS, WHOSE};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "gpu-efficiency",
     question: "How well did each user use their GPUs?",
-    sql: "
+    sql: concat!(
+        "
         SELECT user,
                jobs,
                CAST(gpu_seconds AS DOUBLE) / 3600 AS gpu_hours,
@@ -28,11 +29,14 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    max(gpu_memory_max_mb) AS gpu_memory_max_mb,
                    string_agg(DISTINCT gpu_usage_source, ', ' ORDER BY gpu_usage_source) AS sources
             FROM job_run
-            WHERE alloc_gpus > 0
+            WHERE alloc_gpus > 0 AND ",
+        chosen!(),
+        "
             GROUP BY user
         )
         ORDER BY gpu_hours DESC, jobs DESC, user
-    ",
+    "
+    ),
     columns: &[
         Column { name: "user", heading: "User", unit: Unit::Label, meaning: "Who submitted; a dash where the scheduler no longer knows." },
         Column { name: "jobs", heading: "Jobs", unit: Unit::Count, meaning: "Attempts with GPUs that ran in the period." },
@@ -47,6 +51,6 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         RUNNING_JOBS,
         "Use is over the attempts where it was measured, as an average of the whole attempt; a dash means that none was. Attempts whose GPUs the scheduler does not account for are left out.",
     ],
-    options: &[],
+    options: WHOSE,
     drawn: None,
 };

@@ -1,5 +1,16 @@
 //! The questions; a file a question.
 
+/// Whose rows count, by [`WHOSE`].
+macro_rules! chosen {
+    () => {
+        "($user IS NULL OR user = $user)
+         AND ($account IS NULL OR account = $account)
+         AND ($partition IS NULL OR partition = $partition)
+         AND ($group IS NULL
+              OR user IN (SELECT user FROM user_group WHERE \"group\" = $group))"
+    };
+}
+
 /// What usage is added up to, whatever by.
 macro_rules! usage_sums {
     () => {
@@ -48,6 +59,8 @@ macro_rules! usage_by {
                 usage_sums!(),
                 " FROM ",
                 $from,
+                " WHERE ",
+                chosen!(),
                 " GROUP BY ",
                 $by,
                 ")",
@@ -71,7 +84,7 @@ macro_rules! usage_by {
                 super::MEMORY_EFFICIENCY,
             ],
             notes: $notes,
-            options: &[],
+            options: super::WHOSE,
             drawn: Some(super::amounts(&[$by], "CPU hours", &[super::CPU_HOURS_DRAWN])),
         };
     };
@@ -468,6 +481,9 @@ mod gpu_timeseries;
 mod gpu_usage;
 mod gpu_users;
 mod gpu_weekly;
+mod job;
+mod job_queue;
+mod jobs;
 mod node_availability;
 mod node_events;
 mod queue_pressure;
@@ -515,7 +531,7 @@ pub struct Column {
 }
 
 /// Every analysis, in the order in which help and pages list them.
-pub static ANALYSES: [&Analysis; 41] = [
+pub static ANALYSES: [&Analysis; 44] = [
     &cluster_summary::ANALYSIS,
     &daily::ANALYSIS,
     &usage_by_user::ANALYSIS,
@@ -527,6 +543,9 @@ pub static ANALYSES: [&Analysis; 41] = [
     &usage_by_node::ANALYSIS,
     &wasters::ANALYSIS,
     &states::ANALYSIS,
+    &jobs::ANALYSIS,
+    &job::ANALYSIS,
+    &job_queue::ANALYSIS,
     &efficiency::ANALYSIS,
     &gpu_efficiency::ANALYSIS,
     &gpu_usage::ANALYSIS,
@@ -633,6 +652,30 @@ const ALLOCATED_PERCENT: Column = Column {
     unit: Unit::Percent,
     meaning: "The time that they were held, of the time that they were seen.",
 };
+
+/// Whose jobs: what `chosen!` asks for.
+const WHOSE: &[AnalysisOption] = &[USER, GROUP, ACCOUNT, PARTITION];
+const USER: AnalysisOption =
+    AnalysisOption { name: "user", meaning: "Only this user's", values: Values::Filter };
+const GROUP: AnalysisOption = AnalysisOption {
+    name: "group",
+    meaning: "Only those of this group's users, by configuration",
+    values: Values::Filter,
+};
+const ACCOUNT: AnalysisOption = AnalysisOption {
+    name: "account",
+    meaning: "Only what is charged to this account",
+    values: Values::Filter,
+};
+const PARTITION: AnalysisOption = AnalysisOption {
+    name: "partition",
+    meaning: "Only what was submitted to this partition",
+    values: Values::Filter,
+};
+
+/// Which node.
+const NODE: AnalysisOption =
+    AnalysisOption { name: "node", meaning: "Only this node", values: Values::Filter };
 
 /// Which model.
 const DEVICE: AnalysisOption = AnalysisOption {

@@ -2,7 +2,7 @@
 
 use report::Unit;
 
-use super::{Analysis, Column};
+use super::{Analysis, Column, NODE};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "node-availability",
@@ -36,6 +36,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                            true
                        ) AS is_failure
             FROM node_service
+            WHERE $node IS NULL OR node = $node
         )
         GROUP BY cluster, node
         ORDER BY available, away_hours DESC, cluster, node
@@ -96,6 +97,6 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "A node that is reserved, planned or powered down to save energy is in service.",
         "Time in which nobody looked is not counted.",
     ],
-    options: &[],
+    options: &[NODE],
     drawn: None,
 };

@@ -2,7 +2,7 @@
 
 use report::Unit;
 
-use super::{Analysis, Column};
+use super::{Analysis, Column, NODE};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "node-events",
@@ -21,7 +21,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                     THEN CAST(free_gpu_seconds AS DOUBLE) / 3600
                END AS gpu_hours
         FROM node_service
-        WHERE part > 1 OR away IS NOT NULL
+        WHERE (part > 1 OR away IS NOT NULL) AND ($node IS NULL OR node = $node)
         ORDER BY time DESC, node_service.cluster, node
     ",
     columns: &[
@@ -69,6 +69,6 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "A node that is reserved, planned or powered down to save energy is in service.",
         "Time in which nobody looked is not counted.",
     ],
-    options: &[],
+    options: &[NODE],
     drawn: None,
 };

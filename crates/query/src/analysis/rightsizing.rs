@@ -2,13 +2,14 @@
 
 use report::Unit;
 
-use super::{Analysis, Column};
+use super::{Analysis, Column, WHOSE};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "rightsizing",
     question: "What should jobs of this name ask for next time?",
     // In memory, what is asked and used is for each machine, as `--mem` is.
-    sql: "
+    sql: concat!(
+        "
         WITH attempt AS (
             SELECT cluster,
                    user,
@@ -31,6 +32,9 @@ pub(super) static ANALYSIS: Analysis = Analysis {
               AND alloc_nodes > 0
               AND user IS NOT NULL
               AND job_name IS NOT NULL
+              AND ",
+        chosen!(),
+        "
         ),
         experience AS (
             SELECT cluster,
@@ -131,7 +135,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         FROM saved
         ORDER BY coalesce(cpu_hours_saved, 0) + coalesce(memory_gib_hours_saved, 0) / 4 DESC,
                  jobs DESC, cluster, user, job_name, is_condor
-    ",
+    "
+    ),
     columns: &[
         Column { name: "cluster", heading: "Cluster", unit: Unit::Label, meaning: "The cluster." },
         Column { name: "user", heading: "User", unit: Unit::Label, meaning: "Who submitted." },
@@ -151,6 +156,6 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "More than was asked for is advised only where jobs of the name ended OUT_OF_MEMORY or TIMEOUT: half more than those had asked for, at least.",
         "The largest saving comes first, four GiB of memory counting as much as one CPU.",
     ],
-    options: &[],
+    options: WHOSE,
     drawn: None,
 };

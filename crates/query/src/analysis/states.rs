@@ -2,20 +2,25 @@
 
 use report::{Kind, Unit};
 
-use super::{Analysis, Column, DrawnPart, amounts};
+use super::{Analysis, Column, DrawnPart, WHOSE, amounts};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "states",
     question: "How did jobs end?",
-    sql: "
+    sql: concat!(
+        "
         SELECT state,
                count(*) AS jobs,
                100.0 * count(*) / sum(count(*)) OVER () AS share,
                count(DISTINCT user) AS users
         FROM job_outcome
+        WHERE ",
+        chosen!(),
+        "
         GROUP BY state
         ORDER BY jobs DESC, state
-    ",
+    "
+    ),
     columns: &[
         Column {
             name: "state",
@@ -45,6 +50,6 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     notes: &[
         "Attempts that ended in the period, and those that had not ended when they were last observed.",
     ],
-    options: &[],
+    options: WHOSE,
     drawn: Some(amounts(&["state"], "Jobs", &[DrawnPart::new("jobs", "jobs", Kind::Ranked(0))])),
 };

@@ -2,12 +2,13 @@
 
 use report::Unit;
 
-use super::{Analysis, Column, PERCENTILES};
+use super::{Analysis, Column, PERCENTILES, WHOSE};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "time-limit",
     question: "How well did time limits fit?",
-    sql: "
+    sql: concat!(
+        "
         SELECT CASE WHEN is_whole = 1 THEN 'all' ELSE cluster END AS cluster,
                CASE WHEN is_whole = 1 THEN 'all' ELSE partition END AS partition,
                jobs,
@@ -33,11 +34,15 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             WHERE state IN ('COMPLETED', 'TIMEOUT')
               AND time_limit_seconds > 0
               AND elapsed_seconds >= 0
+              AND ",
+        chosen!(),
+        "
             GROUP BY GROUPING SETS ((), (cluster, partition))
         )
         WHERE jobs > 0
         ORDER BY is_whole DESC, cluster, partition
-    ",
+    "
+    ),
     columns: &[
         Column { name: "cluster", heading: "Cluster", unit: Unit::Label, meaning: "The cluster; `all` in the first row." },
         Column { name: "partition", heading: "Partition", unit: Unit::Label, meaning: "The partition; `all` in the first row." },
@@ -55,6 +60,6 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "A limit that is far too long lets the scheduler fit fewer jobs into gaps.",
         PERCENTILES,
     ],
-    options: &[],
+    options: WHOSE,
     drawn: None,
 };

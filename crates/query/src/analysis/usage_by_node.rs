@@ -2,7 +2,7 @@
 
 use report::Unit;
 
-use super::{Analysis, CPU_HOURS_DRAWN, Column, RUNNING_JOBS, amounts};
+use super::{Analysis, CPU_HOURS_DRAWN, Column, NODE, RUNNING_JOBS, amounts};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "usage-by-node",
@@ -14,11 +14,13 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    CAST(sum(exact(cpu_seconds)) AS DOUBLE) AS cpu_seconds,
                    CAST(sum(exact(gpu_seconds)) AS DOUBLE) AS gpu_seconds
             FROM usage_of_node
+            WHERE $node IS NULL OR node = $node
             GROUP BY cluster, node
         ),
         has AS (
             SELECT cluster, node, max(cpus) AS cpus, max(gpus) AS gpus
             FROM node_seen
+            WHERE $node IS NULL OR node = $node
             GROUP BY cluster, node
         )
         SELECT coalesce(held.cluster, has.cluster) AS cluster,
@@ -50,6 +52,6 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "What a node has is the most that was seen of it in the period.",
         "The scheduler says which nodes an attempt held, not how much of each: it is taken as the same on all.",
     ],
-    options: &[],
+    options: &[NODE],
     drawn: Some(amounts(&["cluster", "node"], "CPU hours", &[CPU_HOURS_DRAWN])),
 };

@@ -4,7 +4,7 @@ use report::Unit;
 
 use super::{
     Analysis, CPU_EFFICIENCY, CPU_HOURS, CPU_HOURS_DRAWN, Column, GPU_HOURS, JOBS,
-    MEMORY_EFFICIENCY, MEMORY_GIB_HOURS, USAGE_NOTES, WAIT_HOURS, amounts,
+    MEMORY_EFFICIENCY, MEMORY_GIB_HOURS, USAGE_NOTES, WAIT_HOURS, WHOSE, amounts,
 };
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -15,7 +15,9 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         usage_figures!(),
         " FROM (SELECT user, ",
         usage_sums!(),
-        " FROM usage GROUP BY user)",
+        " FROM usage WHERE ",
+        chosen!(),
+        " GROUP BY user)",
         " ORDER BY cpu_hours DESC NULLS LAST, jobs DESC, user"
     ),
     columns: &[
@@ -34,6 +36,6 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         MEMORY_EFFICIENCY,
     ],
     notes: USAGE_NOTES,
-    options: &[],
+    options: WHOSE,
     drawn: Some(amounts(&["user"], "CPU hours", &[CPU_HOURS_DRAWN])),
 };

@@ -2,12 +2,13 @@
 
 use report::Unit;
 
-use super::{Analysis, Column, PERCENTILES};
+use super::{Analysis, Column, PERCENTILES, WHOSE};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "wait",
     question: "How long did jobs wait to start?",
-    sql: "
+    sql: concat!(
+        "
         SELECT cluster,
                partition,
                CASE WHEN is_whole = 1 THEN 'all' ELSE gpu_model END AS gpu_model,
@@ -31,10 +32,14 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    min(gpus) AS least_gpus,
                    min(cpus) AS least_cpus
             FROM job_wait
+            WHERE ",
+        chosen!(),
+        "
             GROUP BY GROUPING SETS ((cluster, partition), (cluster, partition, gpu_model, size))
         )
         ORDER BY cluster, partition, is_whole DESC, gpu_model, least_gpus, least_cpus, size
-    ",
+    "
+    ),
     columns: &[
         Column { name: "cluster", heading: "Cluster", unit: Unit::Label, meaning: "The cluster." },
         Column {
@@ -98,6 +103,6 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "Only attempts that started in the period have a wait here; where many are still waiting, waits are longer than these. An array whose tasks wait together counts once among them, and what GPUs a waiting job will get is not known.",
         PERCENTILES,
     ],
-    options: &[],
+    options: WHOSE,
     drawn: None,
 };

@@ -2,12 +2,13 @@
 
 use report::{Kind, Unit};
 
-use super::{Analysis, Column, DrawnPart, RUNNING_JOBS, amounts};
+use super::{Analysis, Column, DrawnPart, RUNNING_JOBS, WHOSE, amounts};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "wasters",
     question: "Who held what they did not use?",
-    sql: "
+    sql: concat!(
+        "
         SELECT user,
                jobs,
                CAST(cpu_wasted AS DOUBLE) / 3600 AS cpu_hours_wasted,
@@ -24,11 +25,15 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    sum(exact(memory_mib_seconds_wasted)) AS memory_wasted,
                    sum(exact(memory_mib_seconds_measured)) AS memory_measured
             FROM usage
+            WHERE ",
+        chosen!(),
+        "
             GROUP BY user
         )
         WHERE cpu_wasted IS NOT NULL OR memory_wasted IS NOT NULL
         ORDER BY cpu_hours_wasted DESC NULLS LAST, memory_gib_hours_wasted DESC NULLS LAST, user
-    ",
+    "
+    ),
     columns: &[
         Column {
             name: "user",
@@ -71,7 +76,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         RUNNING_JOBS,
         "Only attempts whose use was measured count here; those that still run are not measured yet.",
     ],
-    options: &[],
+    options: WHOSE,
     drawn: Some(amounts(
         &["user"],
         "CPU hours held and not used",

@@ -37,6 +37,10 @@ impl LastSeen {
         Ok(stamps(lake).await? == self.stamps)
     }
 
+    pub(crate) fn lives(&self) -> &[Live] {
+        &self.lives
+    }
+
     /// How the sources fare.
     pub fn health(&self, now: Timestamp) -> Vec<Family> {
         own::health(&self.lives, now)

@@ -14,7 +14,7 @@ mod sums;
 mod vpenso;
 
 use jiff::Timestamp;
-use record::{IdleGpu, JobCount, Live, NodeSpan};
+use record::{IdleGpu, JobCount, Live, NodeSpan, SourceHealth};
 use report::Family;
 
 pub use last_seen::{LastSeen, compatible_page};
@@ -73,6 +73,13 @@ pub static COMPATIBLE_PAGES: [CompatiblePage; 3] = [
 /// How long a look counts as fresh: one cycle may be missed.
 const FRESH_CYCLES: f64 = 3.0;
 
+/// Whether a source answered when it was last asked, and that was lately.
+pub(crate) fn is_up(live: &Live, source: &SourceHealth, now: Timestamp) -> bool {
+    let fresh = live.cadence_seconds * FRESH_CYCLES;
+    source.error.is_none()
+        && source.success_time.is_some_and(|time| seconds_since(time, now) <= fresh)
+}
+
 /// Seconds from one moment to a later one.
 fn seconds_since(time: Timestamp, now: Timestamp) -> f64 {
     now.duration_since(time).as_secs_f64()
@@ -88,14 +95,14 @@ fn partitions(node: &NodeSpan) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a job holds what it asked for.
-fn is_running(count: &JobCount) -> bool {
+pub(crate) fn is_running(count: &JobCount) -> bool {
     matches!(
         count.state.as_str(),
         "RUNNING" | "COMPLETING" | "CONFIGURING" | "RESIZING" | "STAGE_OUT"
     )
 }
 
-fn is_waiting(count: &JobCount) -> bool {
+pub(crate) fn is_waiting(count: &JobCount) -> bool {
     const WAITING: [&str; 7] =
         ["PENDING", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT", "IDLE", "HELD"];
     WAITING.contains(&count.state.as_str())

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use record::{Live, SourceHealth};
 use report::Family;
 
-use super::super::{FRESH_CYCLES, seconds_of, seconds_since};
+use super::super::{is_up, seconds_of, seconds_since};
 
 /// How the sources fare: how old is what is shown, and what did it cost?
 pub(in super::super) fn health(lives: &[Live], now: Timestamp) -> Vec<Family> {
@@ -96,11 +96,7 @@ pub(in super::super) fn health(lives: &[Live], now: Timestamp) -> Vec<Family> {
     );
     for live in lives {
         let cluster = live.cluster.as_str();
-        let is_up = |source: &SourceHealth| {
-            let fresh = live.cadence_seconds * FRESH_CYCLES;
-            source.error.is_none()
-                && source.success_time.is_some_and(|time| seconds_since(time, now) <= fresh)
-        };
+        let is_up = |source: &SourceHealth| is_up(live, source, now);
         let all_up = !live.sources.is_empty() && live.sources.iter().all(is_up);
         up.push(&[cluster], flag(all_up));
         collected.push(&[cluster], live.collected_ratio);

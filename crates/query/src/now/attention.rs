@@ -1,0 +1,108 @@
+//! What somebody should look at.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use record::Live;
+use report::{Unit, Value};
+
+use super::{Look, known_text, text, time};
+use crate::analysis::Column;
+use crate::metric::is_up;
+
+pub(super) static LOOK: Look = Look {
+    name: "attention",
+    question: "What needs attention?",
+    columns: &[
+        Column { name: "cluster", heading: "Cluster", unit: Unit::Label, meaning: "The cluster." },
+        Column { name: "what", heading: "What", unit: Unit::Label, meaning: "What is wrong." },
+        Column {
+            name: "which",
+            heading: "Which",
+            unit: Unit::Label,
+            meaning: "The sources or nodes; of many, the first.",
+        },
+        Column {
+            name: "reason",
+            heading: "Reason",
+            unit: Unit::Label,
+            meaning: "Why, as the scheduler or the machine says.",
+        },
+        Column {
+            name: "since_time",
+            heading: "Since",
+            unit: Unit::Time,
+            meaning: "Since when; of many, the earliest.",
+        },
+    ],
+    rows,
+    notes: &[
+        "Sources that do not answer, pieces that could not be read, and nodes on which no job can start.",
+    ],
+};
+
+fn rows(lives: &[&Live], now: Timestamp) -> Vec<Vec<Value>> {
+    lives.iter().flat_map(|live| sources(live, now).into_iter().chain(nodes(live))).collect()
+}
+
+fn sources(live: &Live, now: Timestamp) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for source in &live.sources {
+        if !is_up(live, source, now) {
+            let reason = source.error.as_deref().unwrap_or("nobody asked it since");
+            rows.push(vec![
+                text(&live.cluster),
+                text("source is not fresh"),
+                text(&source.source),
+                text(reason),
+                time(source.success_time),
+            ]);
+        }
+        if let Some(rejects) = source.rejects.filter(|rejects| *rejects > 0) {
+            rows.push(vec![
+                text(&live.cluster),
+                Value::Text(format!("{rejects} pieces set aside")),
+                text(&source.source),
+                text("could not be read; the report rejects shows them"),
+                time(source.last_time),
+            ]);
+        }
+    }
+    rows
+}
+
+/// Nodes that are away for one reason are one row.
+fn nodes(live: &Live) -> Vec<Vec<Value>> {
+    let mut away: BTreeMap<(&str, Option<&str>), (Vec<&str>, Option<Timestamp>)> = BTreeMap::new();
+    for seen in live.nodes.iter().flat_map(|seen| &seen.rows) {
+        let node = &seen.node;
+        if let Some(word) = record::away(&node.state) {
+            let (names, since) = away.entry((word, node.reason.as_deref())).or_default();
+            names.push(&node.node);
+            *since = [*since, node.reason_time].into_iter().flatten().min();
+        }
+    }
+    let row = |((word, reason), (names, since)): (_, (Vec<&str>, _))| {
+        let what = match names.len() {
+            1 => format!("1 node {word}"),
+            many => format!("{many} nodes {word}"),
+        };
+        vec![
+            text(&live.cluster),
+            Value::Text(what),
+            Value::Text(some(&names)),
+            known_text(reason),
+            time(since),
+        ]
+    };
+    away.into_iter().map(row).collect()
+}
+
+fn some(names: &[&str]) -> String {
+    const MOST: usize = 5;
+    let mut text = names[..names.len().min(MOST)].join(", ");
+    if names.len() > MOST {
+        text += &format!(" and {} more", names.len() - MOST);
+    }
+    text
+}
