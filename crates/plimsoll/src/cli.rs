@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
-use jiff::civil::{Date, DateTime};
+use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp, ToSpan};
 use lake::Lake;
 use query::Question;
 use report::Period;
@@ -677,13 +677,9 @@ impl About {
     ) -> Result<Question> {
         let period = match (hours, self.period(&config.zone, now)?) {
             (None, Some(period)) => period,
-            (hours, _) => Period {
-                start: now
-                    .checked_sub(SignedDuration::from_hours(hours.unwrap_or(24).into()))
-                    .context("the period begins before the calendar does")?,
-                end: now,
-                zone: config.zone.clone(),
-            },
+            (hours, _) => {
+                Period::last_hours(hours.unwrap_or(24), &config.zone, now).context(TOO_EARLY)?
+            }
         };
         Ok(self.about(config, period, now))
     }
@@ -740,26 +736,12 @@ impl About {
 
 /// From midnight `days` days ago until now.
 fn last_days(days: u16, zone: &TimeZone, now: Timestamp) -> Result<Period> {
-    let start = now
-        .to_zoned(zone.clone())
-        .checked_sub(i64::from(days).days())
-        .and_then(|day| day.start_of_day())
-        .context("the period begins before the calendar does")?;
-    Ok(Period { start: start.timestamp(), end: now, zone: zone.clone() })
+    Period::last_days(days, zone, now).context(TOO_EARLY)
 }
+
+const TOO_EARLY: &str = "the period begins before the calendar does";
 
 /// A day or a moment, in the site's zone unless it says which.
 fn moment(option: &str, text: &str, zone: &TimeZone) -> Result<Timestamp> {
-    if let Ok(timestamp) = text.parse::<Timestamp>() {
-        return Ok(timestamp);
-    }
-    let Ok(time) = text.parse::<DateTime>() else {
-        bail!(
-            "{option} {text:?} is no day or moment; write 2026-11-01, 2026-11-01T12:00 or 2026-11-01T12:00:00Z"
-        );
-    };
-    let zoned = time.to_zoned(zone.clone()).with_context(|| {
-        format!("{option} {text:?} does not exist in {}", zone.iana_name().unwrap_or("this zone"))
-    })?;
-    Ok(zoned.timestamp())
+    report::moment(text, zone).map_err(|wrong| anyhow::anyhow!("{option} {wrong}"))
 }

@@ -29,6 +29,7 @@ mod survival;
 mod term;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
@@ -50,11 +51,24 @@ pub use nearest::nearest;
 pub use option::{Alternative, AnalysisOption, Values};
 pub use picture::{
     Bucket, By, CHARTS, Chart, Coloring, GroupBy, Heatmap, Rows, Selection, chart, heatmap,
-    selected,
+    selected, trend,
 };
 pub use session::Session;
-pub use status::status;
+pub use status::{holdings, status};
 pub use term::{TERMS, Term};
+
+/// What cannot be answered because of how it was asked: the asker can do something about it, and
+/// may read why.
+#[derive(Debug)]
+pub struct Refused(anyhow::Error);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:#}", self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
 
 /// What a report is asked about.
 #[derive(Clone, Debug)]
@@ -148,7 +162,8 @@ pub async fn run_each(lake: &Lake, asks: &[Ask<'_>], question: &Question) -> Res
     let asked: Vec<Asked> = asks
         .iter()
         .map(|ask| option::asked(ask.analysis, &ask.options, question))
-        .collect::<Result<_>>()?;
+        .collect::<Result<_>>()
+        .map_err(Refused)?;
     let (answer, coverage) = ask(lake, question, Statement::Ours(&asked)).await?;
     let tops = asks.iter().map(|ask| ask.top);
     let answers = asked.iter().zip(answer.tables).zip(tops);

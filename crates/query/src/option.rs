@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
-use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::analysis::{Analysis, Column};
@@ -200,20 +199,7 @@ fn number(option: &str, text: &str) -> Result<u32> {
 /// A day or a moment, in the site's zone unless it says which, within the period.
 fn moment(option: &str, text: &str, question: &Question) -> Result<Timestamp> {
     let zone = &question.period.zone;
-    let moment = match text.parse::<Timestamp>() {
-        Ok(moment) => moment,
-        Err(_) => {
-            let Ok(time) = text.parse::<DateTime>() else {
-                bail!(
-                    "{option} {text:?} is no day or moment; write 2026-11-01, 2026-11-01T12:00 or \
-                     2026-11-01T12:00:00Z"
-                );
-            };
-            time.to_zoned(zone.clone())
-                .with_context(|| format!("{option} {text:?} does not exist in this zone"))?
-                .timestamp()
-        }
-    };
+    let moment = report::moment(text, zone).map_err(|wrong| anyhow::anyhow!("{option} {wrong}"))?;
     let period = &question.period;
     if moment < period.start || moment >= question.known_end() {
         bail!(

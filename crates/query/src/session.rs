@@ -21,7 +21,9 @@ use crate::gpu_span_table::GpuSpanTable;
 use crate::lake_table::{Chosen, LakeTable, STORE_URL};
 use crate::listing::Listing;
 use crate::pieces::Pieces;
-use crate::{Judgement, Question, TERMS, Term, backfill, coverage, function, nearest, term};
+use crate::{
+    Judgement, Question, Refused, TERMS, Term, backfill, coverage, function, nearest, term,
+};
 
 /// One question's view of the lake.
 pub struct Session {
@@ -49,7 +51,7 @@ impl Session {
         mentions: impl Fn(&Term) -> bool,
     ) -> Result<Session> {
         let trackers = Arc::new(lake.trackers().await?);
-        check_clusters(lake, &trackers, question)?;
+        check_clusters(lake, &trackers, question).map_err(Refused)?;
         // Our files have neither, and looking for them costs each file.
         let config = SessionConfig::new()
             .with_information_schema(true)

@@ -26,7 +26,7 @@ pub async fn status(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Vec<
 }
 
 /// The tables: how much of each there is, from when to when.
-async fn holdings(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Report> {
+pub async fn holdings(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Report> {
     let trackers = lake.trackers().await?;
     let mut rows = Vec::new();
     let mut skipped = Vec::new();

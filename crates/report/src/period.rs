@@ -1,7 +1,7 @@
 //! The time that a question is about.
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, ToSpan};
 
 /// A half-open interval of time, and the zone in which people read it.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +13,19 @@ pub struct Period {
 }
 
 impl Period {
+    /// From midnight so many days ago until now; nothing if that is before the calendar begins.
+    pub fn last_days(days: u16, zone: &TimeZone, now: Timestamp) -> Option<Period> {
+        let day = now.to_zoned(zone.clone()).checked_sub(i64::from(days).days()).ok()?;
+        let start = day.start_of_day().ok()?.timestamp();
+        Some(Period { start, end: now, zone: zone.clone() })
+    }
+
+    /// The last hours until now.
+    pub fn last_hours(hours: u32, zone: &TimeZone, now: Timestamp) -> Option<Period> {
+        let start = now.checked_sub(SignedDuration::from_hours(hours.into())).ok()?;
+        Some(Period { start, end: now, zone: zone.clone() })
+    }
+
     pub fn seconds(&self) -> i64 {
         self.end.as_second() - self.start.as_second()
     }

@@ -6,6 +6,7 @@
 mod chart;
 mod ending;
 mod format;
+mod page;
 mod picture;
 mod raw;
 mod theme;
@@ -15,6 +16,7 @@ use std::path::Path;
 
 pub use format::metrics::{MetricsText, OPEN_METRICS, PROMETHEUS};
 pub use format::{FORMATS, Format, Look, fragment, style};
+pub use page::{Layout, Piece, page_script, page_style};
 pub use picture::{
     PICTURE_FORMATS, PictureFormat, PictureLook, TerminalColors, TooLarge,
     picture_format_by_extension, picture_format_by_name, picture_fragment, picture_style,

@@ -10,7 +10,7 @@ use super::{Look, known_text, text, time};
 use crate::analysis::Column;
 use crate::metric::is_up;
 
-pub(super) static LOOK: Look = Look {
+pub static LOOK: Look = Look {
     name: "attention",
     question: "What needs attention?",
     columns: &[

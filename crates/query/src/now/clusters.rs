@@ -8,7 +8,7 @@ use super::{Look, count, text, time};
 use crate::analysis::Column;
 use crate::metric::{is_running, is_waiting};
 
-pub(super) static LOOK: Look = Look {
+pub static LOOK: Look = Look {
     name: "clusters",
     question: "What does each cluster do now?",
     columns: &[

@@ -13,6 +13,12 @@ use jiff::tz::TimeZone;
 use record::Live;
 use report::{Column, Coverage, Period, Report, Table, Value};
 
+pub use attention::LOOK as ATTENTION;
+pub use clusters::LOOK as CLUSTERS;
+pub use nodes::LOOK as NODES;
+pub use queue::LOOK as QUEUE;
+pub use sources::LOOK as SOURCES;
+
 use crate::analysis;
 use crate::metric::LastSeen;
 
@@ -28,8 +34,7 @@ pub struct Look {
 }
 
 /// Every look, in the order in which documents list them.
-pub static LOOKS: [&Look; 5] =
-    [&clusters::LOOK, &attention::LOOK, &nodes::LOOK, &queue::LOOK, &sources::LOOK];
+pub static LOOKS: [&Look; 5] = [&CLUSTERS, &ATTENTION, &NODES, &QUEUE, &SOURCES];
 
 /// Which rows of a look to show.
 pub struct Shown<'a> {

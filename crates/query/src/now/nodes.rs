@@ -7,7 +7,7 @@ use report::{Unit, Value};
 use super::{Look, count, known_text, text, time};
 use crate::analysis::Column;
 
-pub(super) static LOOK: Look = Look {
+pub static LOOK: Look = Look {
     name: "nodes",
     question: "What does each node do now?",
     columns: &[

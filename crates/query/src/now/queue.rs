@@ -10,7 +10,7 @@ use super::{Look, count, known_text, text, time};
 use crate::analysis::Column;
 use crate::metric::is_waiting;
 
-pub(super) static LOOK: Look = Look {
+pub static LOOK: Look = Look {
     name: "queue",
     question: "Who runs and waits for what now?",
     columns: &[

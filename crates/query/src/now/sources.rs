@@ -8,7 +8,7 @@ use super::{Look, count, known_text, text, time};
 use crate::analysis::Column;
 use crate::metric::is_up;
 
-pub(super) static LOOK: Look = Look {
+pub static LOOK: Look = Look {
     name: "sources",
     question: "How do the sources fare?",
     columns: &[

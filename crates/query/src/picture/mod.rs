@@ -8,6 +8,7 @@ mod chart;
 mod heatmap;
 mod seen;
 mod selection;
+mod trend;
 
 use anyhow::{Result, bail};
 use lake::Lake;
@@ -15,11 +16,12 @@ use report::{Column, Coverage, Drawing, Picture, Report, Table, Unit, Value};
 
 pub use bucket::Bucket;
 pub use selection::Selection;
+pub use trend::trend;
 
 pub(crate) use seen::Seen;
 
 use crate::pseudonym::pseudonym;
-use crate::{Question, Session, Statement};
+use crate::{Question, Refused, Session, Statement};
 use seen::Gpu;
 
 /// What a heatmap is to show.
@@ -309,7 +311,7 @@ async fn seen(
 ) -> Result<(Seen, Coverage, Vec<String>)> {
     let (answer, coverage) = crate::ask(lake, question, Statement::Gpus).await?;
     let mut seen = answer.gpus;
-    selection.apply(&mut seen, question)?;
+    selection.apply(&mut seen, question).map_err(Refused)?;
     if question.anonymize {
         seen.users.rename(|user| pseudonym(user));
     }

@@ -408,6 +408,8 @@ fn draw_numbers(
 ) {
     let highest = axis_end(values);
     let columns = grid.columns.len();
+    // A page in the dark leaves these colours as they are: letters are chosen by what is below.
+    frame.svg.raw(format_args!("<g class=\"numbers\">\n"));
     for (index, value) in values.iter().enumerate() {
         let (row, column) = (index / columns.max(1), index % columns.max(1));
         let (left, right) = (edges[column], edges[column + 1]);
@@ -449,6 +451,7 @@ fn draw_numbers(
             frame.svg.text((left + right) / 2.0, top + row_height / 2.0 + 3.0, letters, &shown);
         }
     }
+    frame.svg.raw(format_args!("</g>\n"));
 }
 
 /// The round number at which the colours end.

@@ -147,7 +147,7 @@ fn cell(index: usize, column: &Column, value: &Value, report: &Report) -> Markup
     }
 }
 
-fn class(unit: Unit) -> Option<&'static str> {
+pub(crate) fn class(unit: Unit) -> Option<&'static str> {
     match unit {
         Unit::Label => None,
         Unit::Time | Unit::Date => Some("moment"),

@@ -2,7 +2,7 @@
 
 mod palette;
 
-pub(crate) use palette::{Color, Fill, Hatch, letter};
+pub(crate) use palette::{Color, Fill, Hatch, letter, night_rules};
 pub use palette::{THEMES, Theme};
 
 /// Begins bold letters on a terminal.
@@ -23,8 +23,8 @@ pub(crate) const RESET: &str = "\x1b[0m";
 pub(crate) const PAGE_COLORS: &str = "\
 :root { color-scheme: light dark;
   --paper: #fdfdfb; --ink: #14212b; --faint: #51606b; --line: #cfd6da; --stripe: #f2f5f5;
-  --warning: #8a4b00; }
+  --warning: #8a4b00; --link: #0b5cad; }
 @media (prefers-color-scheme: dark) { :root {
   --paper: #10181e; --ink: #e4eaee; --faint: #9aa8b2; --line: #33424d; --stripe: #172129;
-  --warning: #f0b35a; } }
+  --warning: #f0b35a; --link: #7db8f5; } }
 ";

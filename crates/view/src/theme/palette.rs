@@ -1,6 +1,6 @@
 //! The colours of pictures: what stands for which [`Kind`], in each theme.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use report::{HIGHEST_LEVEL, Kind};
 
@@ -86,6 +86,37 @@ impl Theme {
         };
         let (low, high) = (self.low, self.high);
         Color(between(low.0, high.0), between(low.1, high.1), between(low.2, high.2))
+    }
+}
+
+/// Rules by which a page shows pictures of the first theme in the colours of the dark one, where
+/// the reader's screen is dark.
+pub(crate) fn night_rules() -> String {
+    let mut rules = String::new();
+    for (day, night) in DEFAULT.colors().into_iter().zip(DARK.colors()) {
+        for paint in ["fill", "stroke"] {
+            let _ = writeln!(
+                rules,
+                "  figure.picture [{paint}=\"{day}\"]:not(.numbers *) {{ {paint}: {night}; }}"
+            );
+        }
+    }
+    format!("@media screen and (prefers-color-scheme: dark) {{\n{rules}}}\n")
+}
+
+impl Theme {
+    /// Every colour, in the same order in each theme.
+    fn colors(&self) -> Vec<Color> {
+        let mut colors = vec![self.paper, self.ink, self.faint, self.line, self.rest, self.idle];
+        colors.extend(self.ranked);
+        colors.extend((0..=HIGHEST_LEVEL).map(|step| self.fill(Kind::Level(step)).color));
+        for fill in self.states.iter().chain([&self.unmeasured]) {
+            colors.push(fill.color);
+            if let Some(Hatch::Rising(line) | Hatch::Falling(line)) = fill.hatch {
+                colors.push(line);
+            }
+        }
+        colors
     }
 }
 
@@ -329,6 +360,15 @@ mod tests {
             // Hatching helps where the difference is small.
             assert!(pair[1] - pair[0] >= 20, "{greys:?}");
         }
+    }
+
+    #[test]
+    fn a_page_by_night_has_a_colour_for_each_that_it_has_by_day() {
+        let (day, night) = (DEFAULT.colors(), DARK.colors());
+        assert_eq!(day.len(), night.len());
+        let distinct: HashSet<String> = day.iter().map(ToString::to_string).collect();
+        assert_eq!(distinct.len(), day.len(), "two things share a colour by day");
+        assert!(night_rules().contains("[fill=\"#ff4444\"]:not(.numbers *) { fill: #ff5c5c; }"));
     }
 
     #[test]

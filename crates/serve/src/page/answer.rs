@@ -1,0 +1,265 @@
+//! Answers a request for a page.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use percent_encoding::percent_decode_str;
+use query::now::Shown;
+use query::{Ask, Question, Refused};
+use report::{Picture, Report};
+use view::{Format, Look};
+
+use super::{Page, Section, Show, form, frame, gpus};
+use crate::App;
+use crate::about::About;
+use crate::address::Root;
+use crate::respond::respond;
+use crate::wanted::{Wanted, accepted, without_ending};
+
+/// No page is worth more of the machine's time.
+const MOST_SECONDS: u64 = 30;
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    pub(crate) status: StatusCode,
+    pub(crate) words: String,
+}
+
+impl Trouble {
+    pub(crate) fn new(status: StatusCode, words: impl Into<String>) -> Trouble {
+        Trouble { status, words: words.into() }
+    }
+
+    pub(crate) fn bad_request(words: impl Into<String>) -> Trouble {
+        Trouble::new(StatusCode::BAD_REQUEST, words)
+    }
+}
+
+impl From<anyhow::Error> for Trouble {
+    /// What went wrong here is for the log: it may name files.
+    fn from(error: anyhow::Error) -> Trouble {
+        if let Some(refused) = error.downcast_ref::<Refused>() {
+            return Trouble::bad_request(refused.to_string());
+        }
+        tracing::error!("cannot answer a request: {error:#}");
+        Trouble::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "Something went wrong. The server's log says what.",
+        )
+    }
+}
+
+/// One part of an answered page.
+pub(super) struct Part {
+    pub(super) section: Section,
+    pub(super) content: Content,
+}
+
+pub(super) enum Content {
+    Report(Report),
+    Picture(Box<Picture>),
+    /// What stands in its place.
+    Words(String),
+    /// What needs no question.
+    Fixed,
+}
+
+/// What a page is asked, all read and checked.
+pub(super) struct Asked<'a> {
+    pub(super) app: &'a App,
+    pub(super) page: &'a Page,
+    pub(super) root: Root,
+    pub(super) about: About,
+    /// What the page is about, by the names in its path.
+    pub(super) names: BTreeMap<String, String>,
+    pub(super) question: Question,
+    /// Whether it is for a browser, which is given only so many rows.
+    is_page: bool,
+}
+
+/// Answers a request for a page, in the format that is wanted.
+pub(super) async fn answer(
+    app: &App,
+    page: &Page,
+    pairs: &[(String, String)],
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Response {
+    let began = (app.site.now)();
+    let (path, ending) = without_ending(uri.path());
+    let wanted = match ending {
+        Some(format) => Wanted::Format(format),
+        None => accepted(headers),
+    };
+    let answered = tokio::time::timeout(
+        Duration::from_secs(MOST_SECONDS),
+        answer_in_time(app, page, pairs, path, &wanted),
+    );
+    let trouble = match answered.await {
+        Ok(Ok(mut response)) => {
+            response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
+            app.timings.note(page.path, began, (app.site.now)());
+            return response;
+        }
+        Ok(Err(trouble)) => trouble,
+        Err(_) => Trouble::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!("This took longer than {MOST_SECONDS} seconds. Ask about a shorter time."),
+        ),
+    };
+    refuse(app, uri, headers, &trouble).await
+}
+
+async fn answer_in_time(
+    app: &App,
+    page: &Page,
+    pairs: &[(String, String)],
+    path: &str,
+    wanted: &Wanted,
+) -> Result<Response, Trouble> {
+    let about = About::read(pairs).map_err(Trouble::bad_request)?;
+    // Forms send what is blank; an address to keep has only what was chosen.
+    if pairs.iter().any(|(_, value)| value.is_empty()) {
+        let query = about.query();
+        let address = if query.is_empty() { "?".to_owned() } else { query };
+        let location = HeaderValue::from_str(&address).map_err(anyhow::Error::from)?;
+        return Ok((StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response());
+    }
+    form::check(page, &about)?;
+    let mut names = names(page.path, path);
+    let mut about_here = about.clone();
+    if let Some(cluster) = names.remove("cluster") {
+        about_here.clusters = vec![cluster];
+    }
+    let question = about_here.question(&app.site, &page.span).map_err(Trouble::bad_request)?;
+    let is_page = matches!(wanted, Wanted::Page);
+    let root = Root::seen_from(path);
+    let asked = Asked { app, page, root, about, names, question, is_page };
+    let parts = asked.parts().await?;
+    match wanted {
+        Wanted::Page => {
+            let page = frame::page(&asked, &parts).await?;
+            Ok(html(StatusCode::OK, page))
+        }
+        Wanted::Format(format) => Ok(formatted(*format, parts)),
+    }
+}
+
+fn formatted(format: &'static dyn Format, parts: Vec<Part>) -> Response {
+    let reports: Vec<Report> = parts
+        .into_iter()
+        .filter_map(|part| match part.content {
+            Content::Report(report) => Some(report),
+            _ => None,
+        })
+        .collect();
+    respond(StatusCode::OK, format.media_type(), format.render(&reports, &Look::default()))
+}
+
+/// Says why there is no answer, as a page or in words.
+pub(super) async fn refuse(
+    app: &App,
+    uri: &Uri,
+    headers: &HeaderMap,
+    trouble: &Trouble,
+) -> Response {
+    let (path, ending) = without_ending(uri.path());
+    match (ending, accepted(headers)) {
+        (None, Wanted::Page) => {
+            html(trouble.status, frame::trouble(app, &Root::seen_from(path), trouble).await)
+        }
+        _ => crate::respond::say(trouble.status, &trouble.words),
+    }
+}
+
+fn html(status: StatusCode, page: String) -> Response {
+    respond(status, "text/html; charset=utf-8", page.into_bytes())
+}
+
+/// What the parts of a path are that a pattern such as `/users/{user}` has names for.
+fn names(pattern: &str, path: &str) -> BTreeMap<String, String> {
+    let parts = pattern.split('/').zip(path.split('/'));
+    parts
+        .filter_map(|(name, value)| {
+            let name = name.strip_prefix('{')?.strip_suffix('}')?;
+            Some((name.to_owned(), percent_decode_str(value).decode_utf8_lossy().into_owned()))
+        })
+        .collect()
+}
+
+impl Asked<'_> {
+    /// What the page shows. All reports are of one state of the lake.
+    async fn parts(&self) -> Result<Vec<Part>, Trouble> {
+        let sections = || self.page.sections.iter();
+        let asks: Vec<Ask> = sections().filter_map(|section| self.ask(section)).collect();
+        let site = &self.app.site;
+        let mut reports = if asks.is_empty() {
+            Vec::new()
+        } else {
+            query::run_each(&site.lake, &asks, &self.question).await?
+        }
+        .into_iter();
+        let mut parts = Vec::new();
+        for section in sections() {
+            let content = match section.show {
+                Show::Report { .. } => {
+                    Content::Report(reports.next().expect("each ask has a report"))
+                }
+                Show::Trend { column, .. } => {
+                    let report = reports.next().expect("each ask has a report");
+                    match query::trend(&report, column, section.heading) {
+                        Some(picture) => Content::Picture(Box::new(picture)),
+                        None => Content::Words("There is nothing to draw.".to_owned()),
+                    }
+                }
+                Show::Look(look, top) => {
+                    let filters = self.said();
+                    let shown = Shown {
+                        clusters: &self.question.clusters,
+                        filters: &filters,
+                        top: Some(top).filter(|_| self.is_page),
+                    };
+                    let seen = self.app.seen().await?;
+                    Content::Report(look.report(&seen, &shown, &site.zone, self.question.now))
+                }
+                Show::Heatmap => gpus::heatmap(self).await?,
+                Show::Chart(name) => gpus::chart(self, name).await?,
+                Show::Holdings => Content::Report(
+                    query::holdings(&site.lake, &site.zone, self.question.now).await?,
+                ),
+                Show::Timings => {
+                    Content::Report(self.app.timings.report(&site.zone, self.question.now))
+                }
+                Show::Reports | Show::Definitions | Show::Definition(_) => Content::Fixed,
+            };
+            parts.push(Part { section: *section, content });
+        }
+        Ok(parts)
+    }
+
+    /// What is said by the address and the path, by the names of options.
+    pub(super) fn said(&self) -> BTreeMap<String, String> {
+        let mut said = self.about.options.clone();
+        said.extend(self.names.clone());
+        said
+    }
+
+    /// What a section asks the lake, if it asks anything.
+    pub(super) fn ask(&self, section: &Section) -> Option<Ask<'static>> {
+        let (name, constants, top) = match section.show {
+            Show::Report { name, said, top, .. } => (name, said, Some(top)),
+            Show::Trend { name, .. } => (name, &[][..], None),
+            _ => return None,
+        };
+        let analysis = query::analysis(name).expect("a test asks for the reports of all pages");
+        let mut options = self.said();
+        for (name, value) in constants {
+            options.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
+        }
+        options.retain(|name, _| analysis.options.iter().any(|option| option.name == name));
+        Some(Ask { analysis, options, top: top.filter(|_| self.is_page) })
+    }
+}

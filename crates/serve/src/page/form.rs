@@ -1,0 +1,122 @@
+//! What can be chosen on a page: a form that needs no script, whose answer is an address.
+
+use maud::{Markup, html};
+use query::{AnalysisOption, Values, nearest};
+
+use super::answer::{Asked, Trouble};
+use super::{Page, Show, gpus};
+use crate::about::{About, PRESETS, Span};
+
+/// Refuses what the page has no choice for.
+pub(super) fn check(page: &Page, about: &About) -> Result<(), Trouble> {
+    for name in about.options.keys() {
+        if page.filters.contains(&name.as_str()) {
+            continue;
+        }
+        let hint = match (nearest(name, page.filters.iter().copied()), &page.filters[..]) {
+            (Some(near), _) => format!("did you mean {near:?}?"),
+            (None, []) => "it has cluster, hours, days, from and to".to_owned(),
+            (None, filters) => {
+                format!("it has cluster, hours, days, from, to, {}", filters.join(", "))
+            }
+        };
+        return Err(Trouble::bad_request(format!("This page has no {name:?}; {hint}")));
+    }
+    Ok(())
+}
+
+/// What a filter of a page is, by what the page shows.
+pub(super) fn option(page: &Page, name: &str) -> Option<&'static AnalysisOption> {
+    page.sections.iter().find_map(|section| match section.show {
+        Show::Report { name: report, .. } | Show::Trend { name: report, .. } => {
+            query::analysis(report).ok()?.options.iter().find(|option| option.name == name)
+        }
+        Show::Heatmap => gpus::OPTIONS.iter().find(|option| option.name == name),
+        _ => None,
+    })
+}
+
+/// The form, as it is filled in.
+pub(super) fn form(asked: &Asked<'_>, clusters: &[String]) -> Markup {
+    let about = &asked.about;
+    let is_of_cluster = asked.page.path.contains("{cluster}");
+    let span = about.span.as_ref().unwrap_or(&asked.page.span);
+    let zone = &asked.question.period.zone;
+    let moment =
+        |time: jiff::Timestamp| time.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M").to_string();
+    let is_between = matches!(span, Span::Between { .. });
+    html! {
+        form class="about" method="get" {
+            @if !is_of_cluster && clusters.len() > 1 {
+                label { "Cluster"
+                    select name="cluster" {
+                        option value="" { "all" }
+                        @for cluster in clusters {
+                            option value=(cluster) selected[about.clusters.contains(cluster)] {
+                                (cluster)
+                            }
+                        }
+                    }
+                } "\n"
+            }
+            div class="spans" role="group" aria-label="Time" {
+                span { "Time" }
+                @for (name, preset) in PRESETS {
+                    @let current = (*span == preset).then_some("true");
+                    a href={ "?" (about.during(preset).query().trim_start_matches('?')) }
+                        aria-current=[current] { (name) }
+                }
+            } "\n"
+            label { "From"
+                input type="datetime-local" name="from"
+                    value=[is_between.then(|| moment(asked.question.period.start))];
+            } "\n"
+            label { "To"
+                input type="datetime-local" name="to"
+                    value=[is_between.then(|| moment(asked.question.period.end))];
+            } "\n"
+            @match span {
+                Span::Hours(hours) => input type="hidden" name="hours" value=(hours);,
+                Span::Days(days) => input type="hidden" name="days" value=(days);,
+                Span::Between { .. } => {},
+            }
+            @for name in asked.page.filters.iter().filter(|name| **name != "page") {
+                @if let Some(option) = option(asked.page, name) {
+                    (field(option, about.options.get(*name).map(String::as_str))) "\n"
+                }
+            }
+            button type="submit" { "Show" }
+        } "\n"
+    }
+}
+
+/// One choice.
+fn field(option: &AnalysisOption, said: Option<&str>) -> Markup {
+    let name = option.name;
+    let words = name.replace(['-', '_'], " ");
+    html! {
+        label title=(option.meaning) { (words)
+            @match option.values {
+                Values::OneOf(alternatives) => {
+                    select name=(name) {
+                        @for (index, one) in alternatives.iter().enumerate() {
+                            // The first is what holds if nothing is said.
+                            @let value = if index == 0 { "" } else { one.word };
+                            option value=(value) selected[said == Some(one.word)] { (one.word) }
+                        }
+                    }
+                },
+                Values::Number(unsaid) => {
+                    input type="number" min="1" name=(name) value=[said] placeholder=(unsaid);
+                },
+                Values::Duration(unsaid) => {
+                    input name=(name) value=[said] placeholder=(unsaid);
+                },
+                Values::Moment => input type="datetime-local" name=(name) value=[said];,
+                Values::Filter | Values::Subject | Values::Device => {
+                    input name=(name) value=[said] spellcheck="false" autocapitalize="off";
+                },
+            }
+        }
+    }
+}

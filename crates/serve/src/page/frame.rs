@@ -1,0 +1,291 @@
+//! What all pages have around what they show.
+
+use jiff::Timestamp;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use query::now::{SOURCES, Shown};
+use report::Value;
+use view::{Layout, PictureLook, Piece, picture_fragment};
+
+use super::answer::{Asked, Content, Part, Trouble};
+use super::{PAGES, Show, definitions, form, reports};
+use crate::App;
+use crate::about::About;
+use crate::address::Root;
+use crate::asset::{SCRIPT, STYLE};
+
+/// A page with all that it shows.
+pub(super) async fn page(asked: &Asked<'_>, parts: &[Part]) -> anyhow::Result<String> {
+    let clusters = asked.app.site.lake.clusters().await?;
+    let title = title(asked);
+    let has_choice = parts.iter().any(|part| !matches!(part.content, Content::Fixed));
+    let main = html! {
+        h1 { (title) } "\n"
+        @if !asked.page.lead.is_empty() { p class="lead" { (asked.page.lead) } "\n" }
+        @if has_choice { (form::form(asked, &clusters)) }
+        @for (index, part) in parts.iter().enumerate() { (section(asked, part, index)) }
+    };
+    let formats = parts.iter().any(|part| matches!(part.content, Content::Report(_)));
+    let surroundings = Surroundings {
+        title: &title,
+        root: &asked.root,
+        family: Some(asked.page.family()),
+        place: asked.about.place(),
+        formats: if formats { formats_of_page(asked) } else { Vec::new() },
+    };
+    Ok(surroundings.around(asked.app, &main).await)
+}
+
+/// A page that says why there is no other.
+pub(super) async fn trouble(app: &App, root: &Root, trouble: &Trouble) -> String {
+    let title = trouble.status.canonical_reason().unwrap_or("Trouble");
+    let main = html! { h1 { (title) } p { (trouble.words) } };
+    let surroundings =
+        Surroundings { title, root, family: None, place: About::default(), formats: Vec::new() };
+    surroundings.around(app, &main).await
+}
+
+struct Surroundings<'a> {
+    title: &'a str,
+    root: &'a Root,
+    /// Which page of the navigation it is or belongs to.
+    family: Option<&'static str>,
+    place: About,
+    /// Names and addresses of the same in other formats.
+    formats: Vec<(&'static str, String)>,
+}
+
+impl Surroundings<'_> {
+    async fn around(&self, app: &App, main: &Markup) -> String {
+        let query = self.place.query();
+        let asset = |name: &str| self.root.to(&["asset", name], "");
+        html! {
+            (DOCTYPE) "\n"
+            html lang="en" {
+                head {
+                    meta charset="utf-8"; "\n"
+                    meta name="viewport" content="width=device-width, initial-scale=1"; "\n"
+                    title { (self.title) " · Plimsoll" } "\n"
+                    link rel="stylesheet" href=(asset(&STYLE.name)); "\n"
+                    link rel="icon" href="data:,"; "\n"
+                    script src=(asset(&SCRIPT.name)) defer {} "\n"
+                } "\n"
+                body { "\n"
+                    a class="skip" href="#main" { "Skip to the content" } "\n"
+                    header { "\n"
+                        nav aria-label="Pages" { ul { "\n"
+                            @for page in PAGES.iter().filter(|page| !page.is_of_one()) {
+                                @let is_here = self.family == Some(page.family());
+                                li { a href=(self.root.to(&segments(page.path), &query))
+                                    class=[(page.path == "/").then_some("brand")]
+                                    aria-current=[is_here.then_some("page")] { (page.title) } } "\n"
+                            }
+                        } } "\n"
+                        (freshness(app).await)
+                    } "\n"
+                    main id="main" { "\n" (main) } "\n"
+                    footer {
+                        p {
+                            "Plimsoll " (env!("CARGO_PKG_VERSION"))
+                            @if !self.formats.is_empty() {
+                                " · this page as "
+                                @for (index, (name, address)) in self.formats.iter().enumerate() {
+                                    @if index > 0 { ", " }
+                                    a href=(address) { (name) }
+                                }
+                            }
+                            " · "
+                            a href=(self.root.to(&["definitions"], "")) { "what the words mean" }
+                        }
+                        label hidden { "Ask again every "
+                            select id="refresh" {
+                                @for (seconds, words) in
+                                    [("", "never"), ("60", "minute"), ("300", "5 minutes")]
+                                {
+                                    option value=(seconds) { (words) }
+                                }
+                            }
+                        }
+                    } "\n"
+                }
+            } "\n"
+        }
+        .into_string()
+    }
+}
+
+fn segments(path: &'static str) -> Vec<&'static str> {
+    path.split('/').filter(|part| !part.is_empty()).collect()
+}
+
+/// The page's name, with what it is about.
+fn title(asked: &Asked<'_>) -> String {
+    let mut title = asked.page.title.to_owned();
+    for name in asked.names.values() {
+        title = format!("{title} {name}");
+    }
+    if let (true, [cluster]) = (asked.page.path.contains("{cluster}"), &asked.question.clusters[..])
+    {
+        title = format!("{title} on {cluster}");
+    }
+    title
+}
+
+fn formats_of_page(asked: &Asked<'_>) -> Vec<(&'static str, String)> {
+    let mut segments: Vec<String> = Vec::new();
+    for part in segments_with_names(asked) {
+        segments.push(part);
+    }
+    let last = segments.pop().unwrap_or_else(|| "overview".to_owned());
+    let query = asked.about.query();
+    [("JSON", "json"), ("CSV", "csv"), ("text", "txt")]
+        .map(|(name, ending)| {
+            let file = format!("{last}.{ending}");
+            let path = segments.iter().map(String::as_str).chain([file.as_str()]);
+            (name, asked.root.to(&path.collect::<Vec<_>>(), &query))
+        })
+        .into()
+}
+
+fn segments_with_names(asked: &Asked<'_>) -> Vec<String> {
+    let parts = asked.page.path.split('/').filter(|part| !part.is_empty());
+    let named = |part: &str| {
+        let name = part.strip_prefix('{').and_then(|part| part.strip_suffix('}'));
+        match name {
+            Some("cluster") => asked.question.clusters.join(","),
+            Some(name) => asked.names.get(name).cloned().unwrap_or_default(),
+            None => part.to_owned(),
+        }
+    };
+    parts.map(named).collect()
+}
+
+fn section(asked: &Asked<'_>, part: &Part, index: usize) -> Markup {
+    let heading = Some(part.section.heading).filter(|heading| !heading.is_empty());
+    let id = format!("part-{}", index + 1);
+    html! {
+        @match &part.content {
+            Content::Report(report) => {
+                @let layout = match part.section.show {
+                    Show::Report { layout, .. } => layout,
+                    _ => Layout::Rows,
+                };
+                @let link = |table: &_, row, column| asked.link(table, row, column);
+                @let formats = formats_of_section(asked, part);
+                // Escaped by the view that made it.
+                (PreEscaped(Piece { report, heading, id: &id, layout, link: &link, formats: &formats }.html()))
+                (pager(asked, part, report.table.rows.len()))
+            },
+            Content::Picture(picture) => {
+                (PreEscaped(picture_fragment(picture, &PictureLook::default(), &id)))
+            },
+            Content::Words(words) => {
+                section id=(id) {
+                    @if let Some(heading) = heading { h2 { (heading) } }
+                    p { (words) }
+                }
+            },
+            Content::Fixed => {
+                @match part.section.show {
+                    Show::Definitions => (definitions::all(&asked.root)),
+                    Show::Definition(name) => (definitions::of_report(name)),
+                    _ => (reports::list(asked)),
+                }
+            },
+        }
+    }
+}
+
+/// The report of a section by itself, in other formats.
+fn formats_of_section(asked: &Asked<'_>, part: &Part) -> Vec<(&'static str, String)> {
+    let (Some(ask), Show::Report { .. }) = (asked.ask(&part.section), part.section.show) else {
+        return Vec::new();
+    };
+    let about = About {
+        options: ask.options,
+        clusters: asked.question.clusters.clone(),
+        span: Some(asked.about.span.clone().unwrap_or_else(|| asked.page.span.clone())),
+    };
+    let query = about.query();
+    let address = |file: &str| asked.root.to(&["reports", file], &query);
+    let name = ask.analysis.name;
+    vec![
+        ("a page of its own", address(name)),
+        ("JSON", address(&format!("{name}.json"))),
+        ("CSV", address(&format!("{name}.csv"))),
+        ("text", address(&format!("{name}.txt"))),
+    ]
+}
+
+/// Leads to the pages before and after, where a report is given some rows at a time.
+fn pager(asked: &Asked<'_>, part: &Part, rows: usize) -> Markup {
+    let Some(ask) = asked.ask(&part.section) else { return html! {} };
+    let is_paged = asked.page.filters.contains(&"page");
+    let number = |name: &str| {
+        let option = ask.analysis.options.iter().find(|option| option.name == name)?;
+        let query::Values::Number(unsaid) = option.values else { return None };
+        ask.options.get(name).map_or(unsaid, String::as_str).parse::<usize>().ok()
+    };
+    let (true, Some(page), Some(most)) = (is_paged, number("page"), number("rows")) else {
+        return html! {};
+    };
+    let to = |page: usize| asked.about.with("page", &page.to_string()).query();
+    html! {
+        nav class="pager" aria-label="Rows" {
+            @if page > 1 { a href=(to(page - 1)) rel="prev" { "← before" } }
+            span { "page " (page) }
+            @if rows == most { a href=(to(page + 1)) rel="next" { "after →" } }
+        } "\n"
+    }
+}
+
+/// How old what is known of each source is.
+async fn freshness(app: &App) -> Markup {
+    let site = &app.site;
+    let now = (site.now)();
+    let Ok(seen) = app.seen().await else {
+        return html! { p class="fresh stale" { "It is not known how fresh this is." } };
+    };
+    let shown = Shown { clusters: &[], filters: &std::collections::BTreeMap::new(), top: None };
+    let rows = SOURCES.report(&seen, &shown, &site.zone, now).table.rows;
+    let mut clusters: Vec<(&str, Vec<Markup>)> = Vec::new();
+    for row in &rows {
+        let [Value::Text(cluster), Value::Text(source), Value::Boolean(is_fresh), time, ..] =
+            &row[..]
+        else {
+            continue;
+        };
+        let said = html! {
+            span class=[(!is_fresh).then_some("stale")] {
+                (source) " " (age(time, now)) @if !is_fresh { " (stale)" }
+            }
+        };
+        match clusters.last_mut() {
+            Some((name, list)) if *name == cluster => list.push(said),
+            _ => clusters.push((cluster, vec![said])),
+        }
+    }
+    html! {
+        p class="fresh" { "Last answers: "
+            @if clusters.is_empty() { "none yet" }
+            @for (index, (cluster, sources)) in clusters.iter().enumerate() {
+                @if index > 0 { " · " }
+                b { (cluster) } ": "
+                @for (index, source) in sources.iter().enumerate() {
+                    @if index > 0 { ", " } (source)
+                }
+            }
+        } "\n"
+    }
+}
+
+fn age(time: &Value, now: Timestamp) -> Markup {
+    let Value::Time(time) = time else { return html! { "never" } };
+    let seconds = now.duration_since(*time).as_secs().max(0);
+    let words = match seconds {
+        0..=119 => format!("{seconds} s ago"),
+        120..=7199 => format!("{} min ago", seconds / 60),
+        7200..=172_799 => format!("{} h ago", seconds / 3600),
+        _ => format!("{} d ago", seconds / 86_400),
+    };
+    html! { time datetime=(time) { (words) } }
+}

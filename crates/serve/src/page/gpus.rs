@@ -1,0 +1,122 @@
+//! The pictures of GPUs on pages, with what `plimsoll heatmap` can be told.
+
+use query::{
+    Alternative, AnalysisOption, By, Coloring, GroupBy, Heatmap, Pattern, Refused, Rows, Selection,
+    Values,
+};
+
+use super::answer::{Asked, Content, Trouble};
+
+/// What pictures of GPUs can be told.
+pub(super) static OPTIONS: [AnalysisOption; 8] = [
+    filter("host", "Only this machine, with or without its domain"),
+    filter("host-pattern", "Only machines in whose name this regular expression is found"),
+    filter("gpu", "Only this GPU, by its id or what that begins with"),
+    filter("model", "Only models with this in their name"),
+    filter("class", "Only this class of slots or of machines"),
+    AnalysisOption {
+        name: "color",
+        meaning: "What colours of the heatmap stand for",
+        values: Values::OneOf(&[word("state"), word("user"), word("utilization")]),
+    },
+    AnalysisOption {
+        name: "row",
+        meaning: "What a row of the heatmap is",
+        values: Values::OneOf(&[word("any"), word("gpu"), word("machine"), word("device")]),
+    },
+    AnalysisOption {
+        name: "group-by",
+        meaning: "What neighbouring rows share",
+        values: Values::OneOf(&[word("machine"), word("device")]),
+    },
+];
+
+const fn filter(name: &'static str, meaning: &'static str) -> AnalysisOption {
+    AnalysisOption { name, meaning, values: Values::Filter }
+}
+
+const fn word(word: &'static str) -> Alternative {
+    Alternative { word, replaces: &[], heading: "" }
+}
+
+pub(super) async fn heatmap(asked: &Asked<'_>) -> Result<Content, Trouble> {
+    let said = asked.said();
+    let one_of = |name: &str| {
+        let option = OPTIONS.iter().find(|option| option.name == name);
+        let Some(Values::OneOf(words)) = option.map(|option| &option.values) else { return Ok("") };
+        match said.get(name) {
+            None => Ok(words[0].word),
+            Some(said) => {
+                words.iter().find(|one| one.word == *said).map(|one| one.word).ok_or_else(|| {
+                    let words: Vec<&str> = words.iter().map(|one| one.word).collect();
+                    Trouble::bad_request(format!(
+                        "There is no {name} {said:?}; there are {}",
+                        words.join(", ")
+                    ))
+                })
+            }
+        }
+    };
+    let wish = Heatmap {
+        // As many as the picture has units of width for.
+        most_columns: 700,
+        coloring: match one_of("color")? {
+            "user" => Coloring::User,
+            "utilization" => Coloring::Utilization,
+            _ => Coloring::State,
+        },
+        rows: match one_of("row")? {
+            "gpu" => Some(Rows::Gpu),
+            "machine" => Some(Rows::Machine),
+            "device" => Some(Rows::Device),
+            _ => None,
+        },
+        group_by: match one_of("group-by")? {
+            "device" => GroupBy::Device,
+            _ => GroupBy::Machine,
+        },
+        ..Heatmap::default()
+    };
+    let lake = &asked.app.site.lake;
+    shown(query::heatmap(lake, &asked.question, &selection(asked)?, &wish).await)
+}
+
+pub(super) async fn chart(asked: &Asked<'_>, name: &str) -> Result<Content, Trouble> {
+    let chart = query::chart_by_name(name)?;
+    let lake = &asked.app.site.lake;
+    let selection = selection(asked)?;
+    shown(query::chart(lake, &asked.question, &selection, chart, None, By::Class).await)
+}
+
+/// That there is nothing to draw is said in the picture's place.
+fn shown(picture: anyhow::Result<report::Picture>) -> Result<Content, Trouble> {
+    match picture {
+        Ok(picture) => Ok(Content::Picture(Box::new(picture))),
+        Err(error) => match error.downcast_ref::<Refused>() {
+            Some(refused) => Ok(Content::Words(refused.to_string())),
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// Which GPUs; those of the node that a page is about.
+fn selection(asked: &Asked<'_>) -> Result<Selection, Trouble> {
+    let said = asked.said();
+    let list = |name: &str| said.get(name).cloned().into_iter().collect::<Vec<_>>();
+    let host_pattern = match said.get("host-pattern") {
+        Some(expression) => Some(
+            Pattern::new(&format!("/{expression}/"))
+                .map_err(|wrong| Trouble::bad_request(format!("host-pattern {wrong}")))?,
+        ),
+        None => None,
+    };
+    let mut hosts = list("host");
+    hosts.extend(list("node"));
+    Ok(Selection {
+        gpus: list("gpu"),
+        hosts,
+        host_pattern,
+        model: said.get("model").cloned(),
+        class: said.get("class").cloned(),
+    })
+}

@@ -1,0 +1,45 @@
+//! Where the cells of tables lead to.
+
+use report::{Table, Value};
+
+use super::answer::Asked;
+
+/// Words that stand for several in a column of names.
+const NO_NAMES: [&str; 3] = ["all", "ungrouped", "(others)"];
+
+impl Asked<'_> {
+    /// The page of what a cell names; the clusters and the time stay.
+    pub(super) fn link(&self, table: &Table, row: usize, column: usize) -> Option<String> {
+        let name = named(table, row, column)?;
+        let cluster = || {
+            let place = table.columns.iter().position(|column| column.name == "cluster")?;
+            named(table, row, place)
+        };
+        let place = self.about.place();
+        let query = place.query();
+        let to = |segments: &[&str]| Some(self.root.to(segments, &query));
+        match table.columns[column].name.as_str() {
+            "user" => to(&["users", name]),
+            "account" => to(&["accounts", name]),
+            "group_name" => to(&["groups", name]),
+            "node" | "machine" => to(&["nodes", cluster()?, name]),
+            "job_id" => to(&["jobs", cluster()?, name]),
+            "cluster" => {
+                let mut place = place;
+                place.clusters = vec![name.to_owned()];
+                Some(self.root.to(&[], &place.query()))
+            }
+            "state" if self.page.family() == "jobs" => {
+                Some(self.root.to(&["jobs"], &place.with("state", name).query()))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn named(table: &Table, row: usize, column: usize) -> Option<&str> {
+    match &table.rows[row][column] {
+        Value::Text(name) if !name.is_empty() && !NO_NAMES.contains(&name.as_str()) => Some(name),
+        _ => None,
+    }
+}

@@ -1,0 +1,121 @@
+//! Pages for people. A page is data: what it is called, what can be chosen on it, and what it
+//! shows, one below the other. One handler answers all of them.
+
+mod answer;
+mod definitions;
+mod form;
+mod frame;
+mod gpus;
+mod link;
+mod list;
+mod reports;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use axum::routing::get;
+use query::now::Look;
+use view::Layout;
+
+use crate::App;
+use crate::about::Span;
+use crate::wanted::ENDINGS;
+
+pub(crate) use answer::Trouble;
+pub(crate) use list::PAGES;
+
+/// A page.
+pub(crate) struct Page {
+    /// Its path; what is in braces is one of what it lists, and an option of what it shows.
+    pub(crate) path: &'static str,
+    /// What it is called; blank where that is the name of what it is about.
+    pub(crate) title: &'static str,
+    pub(crate) lead: &'static str,
+    /// The time that it is about if none is said.
+    pub(crate) span: Span,
+    /// What can be chosen, by the names of options.
+    pub(crate) filters: Cow<'static, [&'static str]>,
+    pub(crate) sections: Cow<'static, [Section]>,
+}
+
+/// A part of a page.
+#[derive(Clone, Copy)]
+pub(crate) struct Section {
+    /// What stands above it; its question, if it is blank.
+    pub(crate) heading: &'static str,
+    pub(crate) show: Show,
+}
+
+/// What a part of a page shows.
+#[derive(Clone, Copy)]
+pub(crate) enum Show {
+    /// The answer of an analysis, told some options, and how many rows of it.
+    Report {
+        name: &'static str,
+        said: &'static [(&'static str, &'static str)],
+        top: usize,
+        layout: Layout,
+    },
+    /// What was last seen.
+    Look(&'static Look, usize),
+    /// A column of an analysis that has a row a day.
+    Trend { name: &'static str, column: &'static str },
+    /// What GPUs did.
+    Heatmap,
+    /// A chart of GPUs.
+    Chart(&'static str),
+    /// The tables of the lake.
+    Holdings,
+    /// How long our own answers take.
+    Timings,
+    /// The list of all reports.
+    Reports,
+    /// What words mean.
+    Definitions,
+    /// What the columns of a report mean, and how it is made.
+    Definition(&'static str),
+}
+
+impl Page {
+    /// The first part of its path, which is its place in the navigation.
+    pub(crate) fn family(&self) -> &'static str {
+        self.path[1..].split('/').next().unwrap_or_default()
+    }
+
+    /// Whether it is about one of what another page lists.
+    pub(crate) fn is_of_one(&self) -> bool {
+        self.path.contains('{')
+    }
+}
+
+pub(crate) fn router() -> Router<Arc<App>> {
+    let mut router = Router::new();
+    for page in PAGES {
+        let handler = move |State(app): State<Arc<App>>,
+                            Query(pairs): Query<Vec<(String, String)>>,
+                            uri: Uri,
+                            headers: HeaderMap| async move {
+            answer::answer(&app, page, &pairs, &uri, &headers).await
+        };
+        router = router.route(page.path, get(handler));
+        if !page.is_of_one() {
+            let path = if page.path == "/" { "/overview" } else { page.path };
+            for ending in ENDINGS {
+                router = router.route(&format!("{path}.{ending}"), get(handler));
+            }
+        }
+    }
+    router.route(reports::PATH, get(reports::one)).fallback(nothing_here)
+}
+
+async fn nothing_here(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Response {
+    let trouble = Trouble::new(StatusCode::NOT_FOUND, "There is no such page.");
+    answer::refuse(&app, &uri, &headers, &trouble).await
+}
+
+#[cfg(test)]
+mod tests;

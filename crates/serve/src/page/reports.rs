@@ -1,0 +1,71 @@
+//! Every report by itself, and the list of them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use maud::{Markup, html};
+use query::ANALYSES;
+use view::Layout;
+
+use super::answer::{self, Asked, Trouble};
+use super::{Page, Section, Show};
+use crate::App;
+use crate::about::Span;
+use crate::wanted::without_ending;
+
+/// A report by its name.
+pub(super) const PATH: &str = "/reports/{report}";
+
+/// The most rows of a report on a page; other formats have all of them.
+const MOST_ROWS: usize = 500;
+
+/// `/reports/{report}`: a page of one report, on which all that it can be told can be chosen.
+pub(super) async fn one(
+    State(app): State<Arc<App>>,
+    Query(pairs): Query<Vec<(String, String)>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let (path, _) = without_ending(uri.path());
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let analysis = match query::analysis(name) {
+        Ok(analysis) => analysis,
+        Err(error) => {
+            let trouble = Trouble::new(StatusCode::NOT_FOUND, error.to_string());
+            return answer::refuse(&app, &uri, &headers, &trouble).await;
+        }
+    };
+    let show =
+        Show::Report { name: analysis.name, said: &[], top: MOST_ROWS, layout: Layout::Rows };
+    let page = Page {
+        path: PATH,
+        title: "Report",
+        lead: "",
+        span: Span::Days(7),
+        filters: Cow::Owned(analysis.options.iter().map(|option| option.name).collect()),
+        sections: Cow::Owned(vec![
+            Section { heading: "", show },
+            Section { heading: "", show: Show::Definition(analysis.name) },
+        ]),
+    };
+    answer::answer(&app, &page, &pairs, &uri, &headers).await
+}
+
+/// Links to all reports.
+pub(super) fn list(asked: &Asked<'_>) -> Markup {
+    let query = asked.about.place().query();
+    html! {
+        ul class="list" {
+            @for analysis in ANALYSES {
+                li {
+                    a href=(asked.root.to(&["reports", analysis.name], &query)) {
+                        (analysis.question)
+                    }
+                } "\n"
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The format in which an answer is wanted: by the ending of the address, or by what the client
+//! says that it accepts.
+
+use std::path::Path;
+
+use axum::http::{HeaderMap, header};
+use view::Format;
+
+/// A page for a browser, or one of the formats.
+pub(crate) enum Wanted {
+    Page,
+    Format(&'static dyn Format),
+}
+
+/// Endings of addresses that are a format and not a part of a name.
+pub(crate) const ENDINGS: [&str; 4] = ["json", "csv", "txt", "md"];
+
+/// A path without its ending, and the format that the ending names.
+pub(crate) fn without_ending(path: &str) -> (&str, Option<&'static dyn Format>) {
+    let format = ENDINGS.iter().find_map(|ending| {
+        let rest = path.strip_suffix(ending)?.strip_suffix('.')?;
+        Some((rest, view::by_extension(Path::new(&format!("_.{ending}")))?))
+    });
+    match format {
+        Some((rest, format)) => (rest, Some(format)),
+        None => (path, None),
+    }
+}
+
+/// What the client accepts best; a page, unless it says otherwise.
+pub(crate) fn accepted(headers: &HeaderMap) -> Wanted {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    let mut best: (f32, Wanted) = (0.0, Wanted::Page);
+    for offer in accept.unwrap_or_default().split(',') {
+        let mut parts = offer.split(';').map(str::trim);
+        let media_type = parts.next().unwrap_or_default();
+        let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0);
+        let wanted = match media_type {
+            "text/html" | "*/*" | "text/*" => Wanted::Page,
+            _ => {
+                let is_meant = |format: &&&dyn Format| {
+                    format.media_type().split(';').next() == Some(media_type)
+                };
+                match view::FORMATS.iter().find(is_meant) {
+                    Some(format) => Wanted::Format(*format),
+                    None => continue,
+                }
+            }
+        };
+        if weight > best.0 {
+            best = (weight, wanted);
+        }
+    }
+    best.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(accept: &'static str, expected: &str) {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, accept.parse().unwrap());
+        let name = match accepted(&headers) {
+            Wanted::Page => "page",
+            Wanted::Format(format) => format.name(),
+        };
+        assert_eq!(name, expected, "{accept}");
+    }
+
+    #[test]
+    fn the_client_gets_what_it_likes_best() {
+        check("*/*", "page");
+        check("text/html,application/xhtml+xml,*/*;q=0.8", "page");
+        check("application/json", "json");
+        check("text/csv;q=0.5, application/json;q=0.9, image/png", "json");
+        check("image/png", "page");
+        check("text/plain, text/html;q=0.1", "text");
+    }
+
+    #[test]
+    fn only_formats_are_endings() {
+        let split = |path: &str| {
+            let (rest, format) = without_ending(path);
+            format!("{rest} {}", format.map_or("page", |format| format.name()))
+        };
+        assert_eq!(split("ann.json"), "ann json");
+        assert_eq!(split("jane.doe"), "jane.doe page");
+        assert_eq!(split("users.txt"), "users text");
+    }
+}

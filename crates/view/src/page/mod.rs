@@ -1,0 +1,166 @@
+//! A report as a piece of a web page, and the style and script that all pages share.
+//!
+//! Nothing here is inline: pages are served with a policy that lets them run and style nothing
+//! but the two files of [`page_style`] and [`page_script`].
+
+use maud::{Markup, html};
+use report::{Column, Report, Table, Value};
+
+use crate::ending::{Line, ending, nothing};
+use crate::format::html_class;
+use crate::theme;
+use crate::visible::visible;
+
+/// A report on a page of several.
+pub struct Piece<'a> {
+    pub report: &'a Report,
+    /// What stands above it; its question, if nothing shorter is given.
+    pub heading: Option<&'a str>,
+    /// Its name on the page, which no other piece has.
+    pub id: &'a str,
+    pub layout: Layout,
+    /// Where the cell of a row and a column leads to, if it does.
+    pub link: &'a dyn Fn(&Table, usize, usize) -> Option<String>,
+    /// Names and addresses of the same in other formats.
+    pub formats: &'a [(&'static str, String)],
+}
+
+/// How a table lies on a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// A row a row.
+    Rows,
+    /// A row is a column: for few rows of many columns.
+    Sideways,
+}
+
+impl Piece<'_> {
+    /// The piece as a `<section class="report">`, everything in it escaped.
+    pub fn html(&self) -> String {
+        let table = &self.report.table;
+        let title = format!("{}-title", self.id);
+        let is_empty = table.rows.is_empty() || table.columns.is_empty();
+        html! {
+            section class="report" id=(self.id) aria-labelledby=(title) { "\n"
+                h2 id=(title) { (visible(self.heading.unwrap_or(&self.report.title))) } "\n"
+                @for line in ending(self.report) {
+                    @if let Line::Warning(words) = line { p class="warning" { (words) } "\n" }
+                }
+                @if is_empty {
+                    p { (nothing(self.report)) } "\n"
+                } @else {
+                    div class="wide" tabindex="0" role="region" aria-labelledby=(title) {
+                        @match self.layout {
+                            Layout::Rows => (self.rows(table)),
+                            Layout::Sideways => (self.sideways(table)),
+                        }
+                    } "\n"
+                }
+                (self.notes())
+            } "\n"
+        }
+        .into_string()
+    }
+
+    fn rows(&self, table: &Table) -> Markup {
+        html! {
+            table { "\n"
+                thead { tr { @for column in &table.columns { (heading(column)) } } } "\n"
+                tbody { "\n"
+                    @for (row, values) in table.rows.iter().enumerate() {
+                        tr {
+                            @for (column, value) in values.iter().enumerate() {
+                                @let is_name = column == 0 && !table.columns[0].unit.is_numeric();
+                                (self.cell(table, row, column, value, is_name))
+                            }
+                        } "\n"
+                    }
+                } "\n"
+            }
+        }
+    }
+
+    fn sideways(&self, table: &Table) -> Markup {
+        html! {
+            table class="sideways" { "\n"
+                tbody { "\n"
+                    @for (column, about) in table.columns.iter().enumerate() {
+                        tr {
+                            th scope="row" { (visible(&about.heading)) }
+                            @for (row, values) in table.rows.iter().enumerate() {
+                                (self.cell(table, row, column, &values[column], false))
+                            }
+                        } "\n"
+                    }
+                } "\n"
+            }
+        }
+    }
+
+    fn cell(
+        &self,
+        table: &Table,
+        row: usize,
+        column: usize,
+        value: &Value,
+        is_name: bool,
+    ) -> Markup {
+        let unit = table.columns[column].unit;
+        let shown = unit.show(value, &self.report.period.zone);
+        let shown = html! {
+            @match (self.link)(table, row, column) {
+                Some(address) => a href=(address) { (visible(&shown)) },
+                None => (visible(&shown)),
+            }
+        };
+        html! {
+            @if is_name {
+                th scope="row" class=[html_class(unit)] { (shown) }
+            } @else {
+                td class=[html_class(unit)] { (shown) }
+            }
+        }
+    }
+
+    fn notes(&self) -> Markup {
+        html! {
+            details class="notes" {
+                summary { "About these numbers" } "\n"
+                ul { "\n"
+                    @for line in ending(self.report) {
+                        @match line {
+                            Line::Plain(words) | Line::Note(words) => li { (words) },
+                            Line::Warning(_) => {},
+                        } "\n"
+                    }
+                } "\n"
+                @if !self.formats.is_empty() {
+                    p class="formats" {
+                        "The same as "
+                        @for (index, (name, address)) in self.formats.iter().enumerate() {
+                            @if index > 0 { ", " }
+                            a href=(address) { (name) }
+                        }
+                    } "\n"
+                }
+            } "\n"
+        }
+    }
+}
+
+fn heading(column: &Column) -> Markup {
+    html! { th scope="col" class=[html_class(column.unit)] { (visible(&column.heading)) } }
+}
+
+/// The style sheet of all pages.
+pub fn page_style() -> String {
+    format!("{}{}{}", theme::PAGE_COLORS, include_str!("page.css"), theme::night_rules())
+}
+
+/// The script of all pages, which are whole without it.
+pub fn page_script() -> String {
+    format!("{}{}", include_str!("../picture/picture.js"), include_str!("page.js"))
+}
+
+#[cfg(test)]
+mod tests;

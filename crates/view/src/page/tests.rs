@@ -1,0 +1,72 @@
+use jiff::tz::TimeZone;
+use report::{Coverage, Period, Unit};
+
+use super::*;
+
+fn report() -> Report {
+    let column = |name: &str, heading: &str, unit| Column {
+        name: name.to_owned(),
+        heading: heading.to_owned(),
+        unit,
+    };
+    let moment = "2026-01-01T00:00:00Z".parse().unwrap();
+    Report {
+        name: "hours".to_owned(),
+        title: "Who?".to_owned(),
+        period: Period { start: moment, end: moment, zone: TimeZone::UTC },
+        coverage: Coverage::default(),
+        table: Table {
+            columns: vec![
+                column("user", "User", Unit::Label),
+                column("hours", "Hours", Unit::Hours),
+            ],
+            rows: vec![
+                vec![Value::Text("<b>".to_owned()), Value::Number(1.0)],
+                vec![Value::Unknown, Value::Unknown],
+            ],
+        },
+        charts: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// The table of a piece in which names lead somewhere.
+fn check(layout: Layout, table: &str) {
+    let report = report();
+    let link = |table: &Table, row: usize, column: usize| match &table.rows[row][column] {
+        Value::Text(name) => Some(format!("users/?\"{name}")),
+        _ => None,
+    };
+    let html =
+        Piece { report: &report, heading: None, id: "hours", layout, link: &link, formats: &[] }
+            .html();
+    let (_, rest) = html.split_once("<table").unwrap();
+    let (found, _) = rest.split_once("</table>").unwrap();
+    assert_eq!(found.replace('\n', ""), table);
+}
+
+#[test]
+fn names_lead_to_their_pages_and_are_escaped() {
+    check(
+        Layout::Rows,
+        "><thead><tr><th scope=\"col\">User</th><th scope=\"col\" class=\"number\">Hours</th></tr></thead>\
+         <tbody><tr><th scope=\"row\"><a href=\"users/?&quot;&lt;b&gt;\">&lt;b&gt;</a></th>\
+         <td class=\"number\">1.0</td></tr>\
+         <tr><th scope=\"row\">-</th><td class=\"number\">-</td></tr></tbody>",
+    );
+}
+
+#[test]
+fn few_rows_of_many_columns_lie_sideways() {
+    check(
+        Layout::Sideways,
+        " class=\"sideways\"><tbody>\
+         <tr><th scope=\"row\">User</th><td><a href=\"users/?&quot;&lt;b&gt;\">&lt;b&gt;</a></td><td>-</td></tr>\
+         <tr><th scope=\"row\">Hours</th><td class=\"number\">1.0</td><td class=\"number\">-</td></tr></tbody>",
+    );
+}
+
+#[test]
+fn style_and_script_are_small() {
+    assert!(page_style().len() + page_script().len() < 20 * 1024);
+}
