@@ -6,11 +6,13 @@
 
 mod about;
 mod address;
+mod api;
 mod asset;
 mod metrics;
 mod page;
 mod respond;
 mod timing;
+mod trouble;
 mod wanted;
 
 use std::collections::BTreeMap;
@@ -80,6 +82,7 @@ fn router(site: Site) -> Router {
         Arc::new(App { site: site.clone(), timings: Timings::default(), seen: Mutex::default() });
     Router::new()
         .merge(page::router())
+        .merge(api::router())
         .route("/asset/{name}", get(asset::asset))
         .with_state(app)
         // Metrics have a state of their own, and keep the state of this router out.

@@ -11,18 +11,80 @@ fn serve(folder: &Path) -> Server {
     Server::start(folder, &["--data-dir", "plimsoll-demo", "serve"])
 }
 
+/// The demo's days.
+const PERIOD: &str = "from=2026-03-01&to=2026-03-09";
+
 #[test]
-fn pages_and_formats_are_served_and_mistakes_are_told() {
+fn every_page_is_served_and_mistakes_are_told() {
     let folder = DEMO.folder.path();
     let server = serve(folder);
-    server.check("/", "200", "href=\"/report/usage-by-user\"");
-    server.check("/status", "200", "gpu_span");
-    server.check("/report/daily?days=9&cluster=alder", "200", "<table");
-    server.check("/report/usage-by-usr", "404", "did you mean");
-    server.check("/report/daily.pdf", "404", "there is no format");
-    server.check("/report/daily?cluster=%3Cscript%3E", "404", "&lt;script&gt;");
-    let (head, _) = server.get("/report/daily?dayz=9");
-    assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
+    for (path, part) in [
+        ("/", "href=\"./jobs?from=2026-03-01&amp;to=2026-03-09\""),
+        ("/jobs", "<td>COMPLETED</td>"),
+        ("/users", "How well did each user use their GPUs?"),
+        ("/groups", "ungrouped"),
+        ("/accounts", "href=\"./accounts/"),
+        ("/nodes", "href=\"./nodes/alder/"),
+        ("/gpus", "<svg"),
+        ("/backfill", "What a job of yours can expect"),
+        ("/queue", "Who waits for what"),
+        ("/reports", "href=\"./reports/usage-by-user?from=2026-03-01"),
+        ("/reports/daily", "href=\"../jobs?from="),
+        ("/health", "squeue"),
+        ("/definitions", "job_run"),
+    ] {
+        server.check(&format!("{path}?{PERIOD}"), "200", part);
+    }
+    server.check("/reports/usage-by-usr", "404", "did you mean");
+    server.check("/reports/daily?cluster=%3Cscript%3E", "400", "&lt;script&gt;");
+    server.check("/reports/daily?user=%3Cscript%3E", "200", "value=\"&lt;script&gt;\"");
+    server.check("/reports/daily?dayz=9", "400", "has no &quot;dayz&quot;");
+    server.check("/reports/daily?days=30000", "400", "longer than 3660 days");
+    server.check("/gpus?color=blue", "400", "There is no color");
+    server.check("/nowhere", "404", "There is no such page");
+}
+
+#[test]
+fn an_address_to_keep_has_only_what_was_chosen() {
+    let server = serve(DEMO.folder.path());
+    let (head, _) = server.get("/jobs?user=ann&state=&from=&days=7");
+    assert!(head.starts_with("HTTP/1.1 303 "), "{head}");
+    assert!(head.contains("location: ?days=7&user=ann"), "{head}");
+}
+
+#[test]
+fn style_and_script_are_kept_by_their_content() {
+    let server = serve(DEMO.folder.path());
+    let (_, page) = server.get("/definitions");
+    for (before, media_type) in [("href=\"./asset/", "text/css"), ("src=\"./asset/", "text/javascript")] {
+        let name = page.split_once(before).unwrap().1.split_once('"').unwrap().0;
+        let (head, body) = server.get(&format!("/asset/{name}"));
+        assert!(head.contains(media_type) && head.contains("immutable"), "{head}");
+        assert!(!body.is_empty());
+    }
+    server.check("/asset/0.css", "404", "load the page again");
+    assert!(!page.contains(" style=") && !page.contains("<style"), "the policy allows no such style");
+}
+
+#[test]
+fn programs_get_pages_of_rows_and_are_told_their_mistakes() {
+    let server = serve(DEMO.folder.path());
+    let get = |path: &str| {
+        let (head, body) = server.get(path);
+        (head, serde_json::from_str::<serde_json::Value>(&body).unwrap())
+    };
+    let (_, first) = get(&format!("/api/v1/reports/usage-by-user?{PERIOD}&limit=3"));
+    assert_eq!(first["report"]["rows"].as_array().unwrap().len(), 3);
+    assert_eq!(first["paging"]["next_offset"], 3);
+    let (_, second) = get(&format!("/api/v1/reports/usage-by-user?{PERIOD}&limit=2&offset=1"));
+    assert_eq!(second["report"]["rows"][0], first["report"]["rows"][1]);
+    let (head, problem) = get("/api/v1/reports/jobs?limit=0");
+    assert!(head.contains("application/problem+json"), "{head}");
+    assert_eq!(problem["detail"], "limit \"0\" is no number from 1 to 10000");
+    assert_eq!(get("/api/v1/reports/nothing").1["status"], 404);
+    assert_eq!(get("/api/v1/now/nodes?user=ann").1["status"], 400);
+    assert_eq!(get("/api/v1/openapi.json").1["openapi"], "3.1.0");
+    assert_eq!(get("/api/v1/now/clusters").1["paging"]["total"], 2);
 }
 
 /// What the demo's last moment showed is long ago, and is said to be.
@@ -42,12 +104,11 @@ fn metrics_are_served_for_whoever_asks_as_they_ask() {
     server.check("/metrics/origin", "200", "slurm_gpus_alloc{type=");
 }
 
-/// From far enough back to reach the demo's days from whatever day this is.
 #[test]
 fn the_web_says_what_the_command_line_says() {
     let folder = DEMO.folder.path();
     let server = serve(folder);
-    let (_, served) = server.get("/report/usage-by-user.csv?days=30000");
+    let (_, served) = server.get(&format!("/reports/usage-by-user.csv?{PERIOD}"));
     let said = plimsoll(
         folder,
         &[
@@ -55,8 +116,10 @@ fn the_web_says_what_the_command_line_says() {
             "plimsoll-demo",
             "report",
             "usage-by-user",
-            "--days",
-            "30000",
+            "--from",
+            "2026-03-01",
+            "--to",
+            "2026-03-09",
             "--format",
             "csv",
         ],

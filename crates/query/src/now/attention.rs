@@ -45,18 +45,16 @@ fn rows(lives: &[&Live], now: Timestamp) -> Vec<Vec<Value>> {
     lives.iter().flat_map(|live| sources(live, now).into_iter().chain(nodes(live))).collect()
 }
 
+/// Sources that do not answer for one reason are one row.
 fn sources(live: &Live, now: Timestamp) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
+    let mut stale: BTreeMap<&str, (Vec<&str>, Option<Timestamp>)> = BTreeMap::new();
     for source in &live.sources {
         if !is_up(live, source, now) {
-            let reason = source.error.as_deref().unwrap_or("nobody asked it since");
-            rows.push(vec![
-                text(&live.cluster),
-                text("source is not fresh"),
-                text(&source.source),
-                text(reason),
-                time(source.success_time),
-            ]);
+            let reason = source.error.as_deref().unwrap_or("nobody asked since");
+            let (names, since) = stale.entry(reason).or_default();
+            names.push(&source.source);
+            *since = [*since, source.success_time].into_iter().flatten().min();
         }
         if let Some(rejects) = source.rejects.filter(|rejects| *rejects > 0) {
             rows.push(vec![
@@ -67,6 +65,15 @@ fn sources(live: &Live, now: Timestamp) -> Vec<Vec<Value>> {
                 time(source.last_time),
             ]);
         }
+    }
+    for (reason, (names, since)) in stale {
+        rows.push(vec![
+            text(&live.cluster),
+            Value::Text(counted(names.len(), "source", "not fresh")),
+            Value::Text(some(&names)),
+            text(reason),
+            time(since),
+        ]);
     }
     rows
 }
@@ -83,19 +90,20 @@ fn nodes(live: &Live) -> Vec<Vec<Value>> {
         }
     }
     let row = |((word, reason), (names, since)): (_, (Vec<&str>, _))| {
-        let what = match names.len() {
-            1 => format!("1 node {word}"),
-            many => format!("{many} nodes {word}"),
-        };
         vec![
             text(&live.cluster),
-            Value::Text(what),
+            Value::Text(counted(names.len(), "node", word)),
             Value::Text(some(&names)),
             known_text(reason),
             time(since),
         ]
     };
     away.into_iter().map(row).collect()
+}
+
+fn counted(count: usize, thing: &str, how: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{plural} {how}")
 }
 
 fn some(names: &[&str]) -> String {

@@ -1,7 +1,7 @@
 //! Each cluster now.
 
 use jiff::Timestamp;
-use record::{Live, NodeSpan, SeenNode};
+use record::{GpuCount, JobCount, Live, NodeSpan, SeenNode};
 use report::{Unit, Value};
 
 use super::{Look, count, text, time};
@@ -56,7 +56,7 @@ pub static LOOK: Look = Look {
             name: "seen_time",
             heading: "Seen",
             unit: Unit::Time,
-            meaning: "When its nodes were last looked at.",
+            meaning: "When it was last looked at; of its nodes, GPUs and queue, the one that was longest ago.",
         },
     ],
     rows,
@@ -75,10 +75,28 @@ fn row(live: &Live) -> Vec<Value> {
     let nodes_of = |is_counted: fn(&NodeSpan) -> bool| {
         count(nodes.map(|nodes| nodes.iter().filter(|seen| is_counted(&seen.node)).count() as i64))
     };
-    let jobs_of = |is_counted: fn(&record::JobCount) -> bool| {
+    let jobs_of = |is_counted: fn(&JobCount) -> bool| {
         let jobs = live.jobs.as_ref().map(|seen| seen.rows.iter().filter(|jobs| is_counted(jobs)));
         count(jobs.map(|jobs| jobs.map(|jobs| jobs.jobs).sum()))
     };
+    // A pool of which nodes are not known may have told of its GPUs.
+    let gpus_seen = |is_counted: fn(&GpuCount) -> bool| {
+        let gpus = live.gpus.as_ref().map(|seen| seen.rows.iter().filter(|gpus| is_counted(gpus)));
+        count(gpus.map(|gpus| gpus.map(|gpus| gpus.gpus).sum()))
+    };
+    let is_held = |gpus: &GpuCount| {
+        let claimed = Some("Claimed");
+        gpus.primary_state.as_deref() == claimed || gpus.backfill_state.as_deref() == claimed
+    };
+    let (gpus, gpus_held) = match nodes {
+        Some(_) => (sum(|node| node.gpus), sum(|node| node.alloc_gpus)),
+        None => (gpus_seen(|_| true), gpus_seen(is_held)),
+    };
+    let looks = [
+        live.nodes.as_ref().map(|seen| seen.time),
+        live.gpus.as_ref().map(|seen| seen.time),
+        live.jobs.as_ref().map(|seen| seen.time),
+    ];
     vec![
         text(&live.cluster),
         text(&live.scheduler),
@@ -86,10 +104,10 @@ fn row(live: &Live) -> Vec<Value> {
         nodes_of(|node| record::away(&node.state).is_some()),
         sum(|node| node.cpus),
         sum(|node| node.alloc_cpus),
-        sum(|node| node.gpus),
-        sum(|node| node.alloc_gpus),
+        gpus,
+        gpus_held,
         jobs_of(is_running),
         jobs_of(is_waiting),
-        time(live.nodes.as_ref().map(|seen| seen.time)),
+        time(looks.into_iter().flatten().min()),
     ]
 }

@@ -49,6 +49,21 @@ fn a_cluster_is_the_sum_of_its_nodes_and_jobs() {
 }
 
 #[test]
+fn a_pool_of_which_no_node_was_seen_has_the_gpus_that_were() {
+    let live: Live = serde_json::from_str(
+        r#"{ "cluster": "birch", "scheduler": "htcondor",
+             "gpus": { "time": "2026-01-01T12:00:00Z", "rows": [
+                 { "primary_state": "Claimed", "gpus": 3 },
+                 { "primary_state": "Unclaimed", "backfill_state": "Claimed", "gpus": 2 },
+                 { "primary_state": "Unclaimed", "gpus": 4 } ] } }"#,
+    )
+    .unwrap();
+    let row = &(clusters::LOOK.rows)(&[&live], Timestamp::UNIX_EPOCH)[0];
+    assert_eq!(row[2], Value::Unknown);
+    assert_eq!(row[6..8], [Value::Integer(9), Value::Integer(5)]);
+}
+
+#[test]
 fn nodes_that_take_no_jobs_come_first() {
     check(
         &nodes::LOOK,
@@ -83,8 +98,8 @@ fn what_needs_attention_is_told_with_its_reason() {
     check(
         &attention::LOOK,
         &[
-            "maple|source is not fresh|sacct|timed out|2026-01-01T10:00:00Z",
             "maple|2 pieces set aside|squeue|could not be read; the report rejects shows them|2026-01-01T12:00:00Z",
+            "maple|1 source not fresh|sacct|timed out|2026-01-01T10:00:00Z",
             "maple|1 node down|n2|disk|2026-01-01T10:00:00Z",
         ],
     );

@@ -1,13 +1,12 @@
 //! Answers a request for a page.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use percent_encoding::percent_decode_str;
 use query::now::Shown;
-use query::{Ask, Question, Refused};
+use query::{Ask, Question};
 use report::{Picture, Report};
 use view::{Format, Look};
 
@@ -16,41 +15,8 @@ use crate::App;
 use crate::about::About;
 use crate::address::Root;
 use crate::respond::respond;
+use crate::trouble::{Trouble, in_time};
 use crate::wanted::{Wanted, accepted, without_ending};
-
-/// No page is worth more of the machine's time.
-const MOST_SECONDS: u64 = 30;
-
-/// Why there is no answer.
-#[derive(Debug)]
-pub(crate) struct Trouble {
-    pub(crate) status: StatusCode,
-    pub(crate) words: String,
-}
-
-impl Trouble {
-    pub(crate) fn new(status: StatusCode, words: impl Into<String>) -> Trouble {
-        Trouble { status, words: words.into() }
-    }
-
-    pub(crate) fn bad_request(words: impl Into<String>) -> Trouble {
-        Trouble::new(StatusCode::BAD_REQUEST, words)
-    }
-}
-
-impl From<anyhow::Error> for Trouble {
-    /// What went wrong here is for the log: it may name files.
-    fn from(error: anyhow::Error) -> Trouble {
-        if let Some(refused) = error.downcast_ref::<Refused>() {
-            return Trouble::bad_request(refused.to_string());
-        }
-        tracing::error!("cannot answer a request: {error:#}");
-        Trouble::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "Something went wrong. The server's log says what.",
-        )
-    }
-}
 
 /// One part of an answered page.
 pub(super) struct Part {
@@ -94,26 +60,17 @@ pub(super) async fn answer(
         Some(format) => Wanted::Format(format),
         None => accepted(headers),
     };
-    let answered = tokio::time::timeout(
-        Duration::from_secs(MOST_SECONDS),
-        answer_in_time(app, page, pairs, path, &wanted),
-    );
-    let trouble = match answered.await {
-        Ok(Ok(mut response)) => {
+    match in_time(shown(app, page, pairs, path, &wanted)).await {
+        Ok(mut response) => {
             response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
             app.timings.note(page.path, began, (app.site.now)());
-            return response;
+            response
         }
-        Ok(Err(trouble)) => trouble,
-        Err(_) => Trouble::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            format!("This took longer than {MOST_SECONDS} seconds. Ask about a shorter time."),
-        ),
-    };
-    refuse(app, uri, headers, &trouble).await
+        Err(trouble) => refuse(app, uri, headers, &trouble).await,
+    }
 }
 
-async fn answer_in_time(
+async fn shown(
     app: &App,
     page: &Page,
     pairs: &[(String, String)],

@@ -3,9 +3,10 @@
 use maud::{Markup, html};
 use query::{AnalysisOption, Values, nearest};
 
-use super::answer::{Asked, Trouble};
+use super::answer::Asked;
 use super::{Page, Show, gpus};
 use crate::about::{About, PRESETS, Span};
+use crate::trouble::Trouble;
 
 /// Refuses what the page has no choice for.
 pub(super) fn check(page: &Page, about: &About) -> Result<(), Trouble> {
@@ -93,7 +94,7 @@ pub(super) fn form(asked: &Asked<'_>, clusters: &[String]) -> Markup {
 /// One choice.
 fn field(option: &AnalysisOption, said: Option<&str>) -> Markup {
     let name = option.name;
-    let words = name.replace(['-', '_'], " ");
+    let words = capitalized(&name.replace('-', " "));
     html! {
         label title=(option.meaning) { (words)
             @match option.values {
@@ -119,4 +120,9 @@ fn field(option: &AnalysisOption, said: Option<&str>) -> Markup {
             }
         }
     }
+}
+
+fn capitalized(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

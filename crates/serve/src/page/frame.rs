@@ -1,17 +1,15 @@
 //! What all pages have around what they show.
 
-use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use query::now::{SOURCES, Shown};
-use report::Value;
 use view::{Layout, PictureLook, Piece, picture_fragment};
 
-use super::answer::{Asked, Content, Part, Trouble};
-use super::{PAGES, Show, definitions, form, reports};
+use super::answer::{Asked, Content, Part};
+use super::{PAGES, Show, definitions, form, freshness, reports};
 use crate::App;
 use crate::about::About;
 use crate::address::Root;
 use crate::asset::{SCRIPT, STYLE};
+use crate::trouble::Trouble;
 
 /// A page with all that it shows.
 pub(super) async fn page(asked: &Asked<'_>, parts: &[Part]) -> anyhow::Result<String> {
@@ -75,12 +73,14 @@ impl Surroundings<'_> {
                         nav aria-label="Pages" { ul { "\n"
                             @for page in PAGES.iter().filter(|page| !page.is_of_one()) {
                                 @let is_here = self.family == Some(page.family());
+                                @let brand = (page.path == "/").then_some("brand");
                                 li { a href=(self.root.to(&segments(page.path), &query))
-                                    class=[(page.path == "/").then_some("brand")]
-                                    aria-current=[is_here.then_some("page")] { (page.title) } } "\n"
+                                    class=[brand] aria-current=[is_here.then_some("page")] {
+                                    (brand.map_or(page.title, |_| "Plimsoll"))
+                                } } "\n"
                             }
                         } } "\n"
-                        (freshness(app).await)
+                        (freshness::line(app).await)
                     } "\n"
                     main id="main" { "\n" (main) } "\n"
                     footer {
@@ -131,10 +131,7 @@ fn title(asked: &Asked<'_>) -> String {
 }
 
 fn formats_of_page(asked: &Asked<'_>) -> Vec<(&'static str, String)> {
-    let mut segments: Vec<String> = Vec::new();
-    for part in segments_with_names(asked) {
-        segments.push(part);
-    }
+    let mut segments = segments_with_names(asked);
     let last = segments.pop().unwrap_or_else(|| "overview".to_owned());
     let query = asked.about.query();
     [("JSON", "json"), ("CSV", "csv"), ("text", "txt")]
@@ -236,56 +233,4 @@ fn pager(asked: &Asked<'_>, part: &Part, rows: usize) -> Markup {
             @if rows == most { a href=(to(page + 1)) rel="next" { "after →" } }
         } "\n"
     }
-}
-
-/// How old what is known of each source is.
-async fn freshness(app: &App) -> Markup {
-    let site = &app.site;
-    let now = (site.now)();
-    let Ok(seen) = app.seen().await else {
-        return html! { p class="fresh stale" { "It is not known how fresh this is." } };
-    };
-    let shown = Shown { clusters: &[], filters: &std::collections::BTreeMap::new(), top: None };
-    let rows = SOURCES.report(&seen, &shown, &site.zone, now).table.rows;
-    let mut clusters: Vec<(&str, Vec<Markup>)> = Vec::new();
-    for row in &rows {
-        let [Value::Text(cluster), Value::Text(source), Value::Boolean(is_fresh), time, ..] =
-            &row[..]
-        else {
-            continue;
-        };
-        let said = html! {
-            span class=[(!is_fresh).then_some("stale")] {
-                (source) " " (age(time, now)) @if !is_fresh { " (stale)" }
-            }
-        };
-        match clusters.last_mut() {
-            Some((name, list)) if *name == cluster => list.push(said),
-            _ => clusters.push((cluster, vec![said])),
-        }
-    }
-    html! {
-        p class="fresh" { "Last answers: "
-            @if clusters.is_empty() { "none yet" }
-            @for (index, (cluster, sources)) in clusters.iter().enumerate() {
-                @if index > 0 { " · " }
-                b { (cluster) } ": "
-                @for (index, source) in sources.iter().enumerate() {
-                    @if index > 0 { ", " } (source)
-                }
-            }
-        } "\n"
-    }
-}
-
-fn age(time: &Value, now: Timestamp) -> Markup {
-    let Value::Time(time) = time else { return html! { "never" } };
-    let seconds = now.duration_since(*time).as_secs().max(0);
-    let words = match seconds {
-        0..=119 => format!("{seconds} s ago"),
-        120..=7199 => format!("{} min ago", seconds / 60),
-        7200..=172_799 => format!("{} h ago", seconds / 3600),
-        _ => format!("{} d ago", seconds / 86_400),
-    };
-    html! { time datetime=(time) { (words) } }
 }

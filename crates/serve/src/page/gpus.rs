@@ -5,7 +5,8 @@ use query::{
     Values,
 };
 
-use super::answer::{Asked, Content, Trouble};
+use super::answer::{Asked, Content};
+use crate::trouble::Trouble;
 
 /// What pictures of GPUs can be told.
 pub(super) static OPTIONS: [AnalysisOption; 8] = [

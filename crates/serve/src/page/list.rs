@@ -12,7 +12,7 @@ use crate::about::Span;
 pub(crate) static PAGES: &[Page] = &[
     Page {
         path: "/",
-        title: "Plimsoll",
+        title: "Overview",
         lead: "Each cluster now, the time behind it, and what needs attention.",
         span: Span::Days(7),
         filters: Cow::Borrowed(&[]),

@@ -5,6 +5,7 @@ mod answer;
 mod definitions;
 mod form;
 mod frame;
+mod freshness;
 mod gpus;
 mod link;
 mod list;
@@ -23,9 +24,9 @@ use view::Layout;
 
 use crate::App;
 use crate::about::Span;
+use crate::trouble::Trouble;
 use crate::wanted::ENDINGS;
 
-pub(crate) use answer::Trouble;
 pub(crate) use list::PAGES;
 
 /// A page.

@@ -10,10 +10,11 @@ use maud::{Markup, html};
 use query::ANALYSES;
 use view::Layout;
 
-use super::answer::{self, Asked, Trouble};
+use super::answer::{self, Asked};
 use super::{Page, Section, Show};
 use crate::App;
 use crate::about::Span;
+use crate::trouble::Trouble;
 use crate::wanted::without_ending;
 
 /// A report by its name.

@@ -12,6 +12,7 @@ for (const figure of document.querySelectorAll("figure.picture")) {
 
   const filter = document.createElement("input");
   filter.type = "search";
+  filter.className = "filter";
   filter.placeholder = "Show only rows with …";
   filter.setAttribute("aria-label", "Show only rows with these words");
   figure.before(filter);

@@ -1,0 +1,54 @@
+//! Why there is no answer.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use query::Refused;
+
+/// No answer is worth more of the machine's time.
+const MOST_SECONDS: u64 = 30;
+
+/// Why there is no answer, in words for who asked.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    pub(crate) status: StatusCode,
+    pub(crate) words: String,
+}
+
+impl Trouble {
+    pub(crate) fn new(status: StatusCode, words: impl Into<String>) -> Trouble {
+        Trouble { status, words: words.into() }
+    }
+
+    pub(crate) fn bad_request(words: impl Into<String>) -> Trouble {
+        Trouble::new(StatusCode::BAD_REQUEST, words)
+    }
+}
+
+impl From<anyhow::Error> for Trouble {
+    /// What went wrong here is for the log: it may name files.
+    fn from(error: anyhow::Error) -> Trouble {
+        if let Some(refused) = error.downcast_ref::<Refused>() {
+            return Trouble::bad_request(refused.to_string());
+        }
+        tracing::error!("cannot answer a request: {error:#}");
+        Trouble::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "Something went wrong. The server's log says what.",
+        )
+    }
+}
+
+/// What a future gives, if it does so in time. It ends when nobody waits for it any more: neither
+/// we, nor a client that left, for then the whole of its request is dropped.
+pub(crate) async fn in_time<T>(
+    answer: impl Future<Output = Result<T, Trouble>>,
+) -> Result<T, Trouble> {
+    match tokio::time::timeout(Duration::from_secs(MOST_SECONDS), answer).await {
+        Ok(answer) => answer,
+        Err(_) => Err(Trouble::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!("This took longer than {MOST_SECONDS} seconds. Ask about a shorter time."),
+        )),
+    }
+}
