@@ -51,7 +51,7 @@ pub use nearest::nearest;
 pub use option::{Alternative, AnalysisOption, Values};
 pub use picture::{
     Bucket, By, CHARTS, Chart, Coloring, GroupBy, Heatmap, Rows, Selection, chart, heatmap,
-    selected, trend,
+    scatter, selected, trend,
 };
 pub use session::Session;
 pub use status::{holdings, status};

@@ -1,6 +1,6 @@
 //! A question's answer as a picture: what is to be drawn, not how it looks.
 
-use crate::{Bars, Coverage, Curves, Grid, Histogram, Period, Series};
+use crate::{Bars, Coverage, Curves, Grid, Histogram, Period, Scatter, Series};
 
 /// A picture with what its reader must know.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,7 @@ pub enum Drawing {
     Histogram(Histogram),
     Bars(Bars),
     Curves(Curves),
+    Scatter(Scatter),
 }
 
 /// One of the things that a picture tells apart by colour; its legend has a line for each.

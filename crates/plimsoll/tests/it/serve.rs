@@ -56,14 +56,19 @@ fn an_address_to_keep_has_only_what_was_chosen() {
 fn style_and_script_are_kept_by_their_content() {
     let server = serve(DEMO.folder.path());
     let (_, page) = server.get("/definitions");
-    for (before, media_type) in [("href=\"./asset/", "text/css"), ("src=\"./asset/", "text/javascript")] {
+    for (before, media_type) in
+        [("href=\"./asset/", "text/css"), ("src=\"./asset/", "text/javascript")]
+    {
         let name = page.split_once(before).unwrap().1.split_once('"').unwrap().0;
         let (head, body) = server.get(&format!("/asset/{name}"));
         assert!(head.contains(media_type) && head.contains("immutable"), "{head}");
         assert!(!body.is_empty());
     }
     server.check("/asset/0.css", "404", "load the page again");
-    assert!(!page.contains(" style=") && !page.contains("<style"), "the policy allows no such style");
+    assert!(
+        !page.contains(" style=") && !page.contains("<style"),
+        "the policy allows no such style"
+    );
 }
 
 #[test]

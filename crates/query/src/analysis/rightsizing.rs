@@ -2,7 +2,7 @@
 
 use report::Unit;
 
-use super::{Analysis, Column, WHOSE};
+use super::{ACCOUNT, Analysis, AnalysisOption, Column, GROUP, PARTITION, USER, Values};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "rightsizing",
@@ -32,6 +32,13 @@ pub(super) static ANALYSIS: Analysis = Analysis {
               AND alloc_nodes > 0
               AND user IS NOT NULL
               AND job_name IS NOT NULL
+              AND ($job IS NULL
+                   OR concat(user, ' ', job_name) IN (
+                       SELECT concat(user, ' ', job_name)
+                       FROM job
+                       WHERE (job_id = $job OR array_job_id = $job)
+                         AND submit_time < $known_end
+                         AND (end_time >= $start OR end_time IS NULL)))
               AND ",
         chosen!(),
         "
@@ -156,6 +163,16 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "More than was asked for is advised only where jobs of the name ended OUT_OF_MEMORY or TIMEOUT: half more than those had asked for, at least.",
         "The largest saving comes first, four GiB of memory counting as much as one CPU.",
     ],
-    options: WHOSE,
+    options: &[
+        USER,
+        GROUP,
+        ACCOUNT,
+        PARTITION,
+        AnalysisOption {
+            name: "job",
+            meaning: "Only those that have the user and the name of this job",
+            values: Values::Filter,
+        },
+    ],
     drawn: None,
 };

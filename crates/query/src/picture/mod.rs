@@ -6,6 +6,7 @@
 mod bucket;
 mod chart;
 mod heatmap;
+mod scatter;
 mod seen;
 mod selection;
 mod trend;
@@ -15,6 +16,7 @@ use lake::Lake;
 use report::{Column, Coverage, Drawing, Picture, Report, Table, Unit, Value};
 
 pub use bucket::Bucket;
+pub use scatter::scatter;
 pub use selection::Selection;
 pub use trend::trend;
 

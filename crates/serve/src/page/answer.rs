@@ -165,9 +165,9 @@ impl Asked<'_> {
                 Show::Report { .. } => {
                     Content::Report(reports.next().expect("each ask has a report"))
                 }
-                Show::Trend { column, .. } => {
+                Show::Drawn { draw, .. } => {
                     let report = reports.next().expect("each ask has a report");
-                    match query::trend(&report, column, section.heading) {
+                    match draw(&report, section.heading) {
                         Some(picture) => Content::Picture(Box::new(picture)),
                         None => Content::Words("There is nothing to draw.".to_owned()),
                     }
@@ -208,7 +208,7 @@ impl Asked<'_> {
     pub(super) fn ask(&self, section: &Section) -> Option<Ask<'static>> {
         let (name, constants, top) = match section.show {
             Show::Report { name, said, top, .. } => (name, said, Some(top)),
-            Show::Trend { name, .. } => (name, &[][..], None),
+            Show::Drawn { name, .. } => (name, &[][..], None),
             _ => return None,
         };
         let analysis = query::analysis(name).expect("a test asks for the reports of all pages");

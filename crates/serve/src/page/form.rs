@@ -29,7 +29,7 @@ pub(super) fn check(page: &Page, about: &About) -> Result<(), Trouble> {
 /// What a filter of a page is, by what the page shows.
 pub(super) fn option(page: &Page, name: &str) -> Option<&'static AnalysisOption> {
     page.sections.iter().find_map(|section| match section.show {
-        Show::Report { name: report, .. } | Show::Trend { name: report, .. } => {
+        Show::Report { name: report, .. } | Show::Drawn { name: report, .. } => {
             query::analysis(report).ok()?.options.iter().find(|option| option.name == name)
         }
         Show::Heatmap => gpus::OPTIONS.iter().find(|option| option.name == name),

@@ -173,7 +173,11 @@ fn section(asked: &Asked<'_>, part: &Part, index: usize) -> Markup {
                 (pager(asked, part, report.table.rows.len()))
             },
             Content::Picture(picture) => {
-                (PreEscaped(picture_fragment(picture, &PictureLook::default(), &id)))
+                @let is_half = matches!(part.section.show, Show::Drawn { is_half: true, .. });
+                @let link = |name: &str| Some(asked.jobs_of(name));
+                div class=[is_half.then_some("half")] {
+                    (PreEscaped(picture_fragment(picture, &picture_look(is_half), &id, &link)))
+                }
             },
             Content::Words(words) => {
                 section id=(id) {
@@ -190,6 +194,14 @@ fn section(asked: &Asked<'_>, part: &Part, index: usize) -> Markup {
             },
         }
     }
+}
+
+fn picture_look(is_half: bool) -> PictureLook {
+    let whole = PictureLook::default();
+    if !is_half {
+        return whole;
+    }
+    PictureLook { width_inches: 0.6 * whole.width_inches, height_inches: Some(4.0), ..whole }
 }
 
 /// The report of a section by itself, in other formats.

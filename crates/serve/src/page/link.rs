@@ -3,11 +3,24 @@
 use report::{Table, Value};
 
 use super::answer::Asked;
+use crate::about::About;
 
 /// Words that stand for several in a column of names.
 const NO_NAMES: [&str; 3] = ["all", "ungrouped", "(others)"];
 
 impl Asked<'_> {
+    /// The clusters and the time that are shown here, said or not: a page that a cell leads to shows
+    /// the same.
+    fn place(&self) -> About {
+        let span = self.about.span.clone().unwrap_or_else(|| self.page.span.clone());
+        self.about.place().during(span)
+    }
+
+    /// The jobs of a user; the clusters and the time stay.
+    pub(super) fn jobs_of(&self, user: &str) -> String {
+        self.root.to(&["jobs"], &self.place().with("user", user).query())
+    }
+
     /// The page of what a cell names; the clusters and the time stay.
     pub(super) fn link(&self, table: &Table, row: usize, column: usize) -> Option<String> {
         let name = named(table, row, column)?;
@@ -15,7 +28,7 @@ impl Asked<'_> {
             let place = table.columns.iter().position(|column| column.name == "cluster")?;
             named(table, row, place)
         };
-        let place = self.about.place();
+        let place = self.place();
         let query = place.query();
         let to = |segments: &[&str]| Some(self.root.to(segments, &query));
         match table.columns[column].name.as_str() {

@@ -20,8 +20,8 @@ pub(crate) static PAGES: &[Page] = &[
             look("Now", &CLUSTERS, 100),
             look("Needs attention", &ATTENTION, 12),
             report("The time behind", "cluster-summary", 100),
-            trend("CPU hours by day", "cpu_hours"),
-            trend("GPU hours by day", "gpu_hours"),
+            CPU_TREND,
+            GPU_TREND,
             report("Who used most", "usage-by-user", 10),
             report("How jobs ended", "states", 20),
         ]),
@@ -58,6 +58,7 @@ pub(crate) static PAGES: &[Page] = &[
                 show: Show::Report { name: "job", said: &[], top: 6, layout: Layout::Sideways },
             },
             report("What it waited for", "job-queue", 100),
+            report("What jobs of this name should ask for next time", "rightsizing", 10),
         ]),
     },
     Page {
@@ -67,6 +68,7 @@ pub(crate) static PAGES: &[Page] = &[
         span: Span::Days(7),
         filters: Cow::Borrowed(WHOSE),
         sections: Cow::Borrowed(&[
+            SCATTER,
             report("", "usage-by-user", 200),
             report("", "wasters", 50),
             report("", "gpu-efficiency", 50),
@@ -237,8 +239,8 @@ const WHOSE: &[&str] = &["user", "group", "account", "partition"];
 /// Of one user.
 const OF_SOMEBODY: &[Section] = &[
     report("In all", "usage-by-user", 1),
-    trend("CPU hours by day", "cpu_hours"),
-    trend("GPU hours by day", "gpu_hours"),
+    CPU_TREND,
+    GPU_TREND,
     report("How well completed jobs used what they held", "efficiency", 3),
     report("What was held and not used", "wasters", 1),
     report("GPUs", "gpu-efficiency", 1),
@@ -252,8 +254,9 @@ const OF_SOMEBODY: &[Section] = &[
 /// Of a group or an account.
 const OF_SEVERAL: &[Section] = &[
     report("By cluster", "cluster-summary", 20),
-    trend("CPU hours by day", "cpu_hours"),
-    trend("GPU hours by day", "gpu_hours"),
+    CPU_TREND,
+    GPU_TREND,
+    SCATTER,
     report("By user", "usage-by-user", 100),
     report("What was held and not used", "wasters", 30),
     report("How well completed jobs used what they held", "efficiency", 3),
@@ -270,6 +273,30 @@ const fn look(heading: &'static str, look: &'static Look, top: usize) -> Section
     Section { heading, show: Show::Look(look, top) }
 }
 
-const fn trend(heading: &'static str, column: &'static str) -> Section {
-    Section { heading, show: Show::Trend { name: "daily", column } }
-}
+/// A day a column.
+const CPU_TREND: Section = Section {
+    heading: "CPU hours by day",
+    show: Show::Drawn {
+        name: "daily",
+        draw: |report, title| query::trend(report, "cpu_hours", title),
+        is_half: true,
+    },
+};
+const GPU_TREND: Section = Section {
+    heading: "GPU hours by day",
+    show: Show::Drawn {
+        name: "daily",
+        draw: |report, title| query::trend(report, "gpu_hours", title),
+        is_half: true,
+    },
+};
+
+/// Who uses much, and does not use it well.
+const SCATTER: Section = Section {
+    heading: "How well who used how much",
+    show: Show::Drawn {
+        name: "usage-by-user",
+        draw: |report, title| query::scatter(report, "cpu_hours", "cpu_efficiency", title),
+        is_half: false,
+    },
+};

@@ -20,6 +20,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::get;
 use query::now::Look;
+use report::{Picture, Report};
 use view::Layout;
 
 use crate::App;
@@ -63,8 +64,8 @@ pub(crate) enum Show {
     },
     /// What was last seen.
     Look(&'static Look, usize),
-    /// A column of an analysis that has a row a day.
-    Trend { name: &'static str, column: &'static str },
+    /// The answer of an analysis as a picture with a title, on half of the width or on all of it.
+    Drawn { name: &'static str, draw: fn(&Report, &str) -> Option<Picture>, is_half: bool },
     /// What GPUs did.
     Heatmap,
     /// A chart of GPUs.

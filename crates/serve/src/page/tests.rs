@@ -3,7 +3,7 @@ use super::*;
 /// The options that the analysis of a section has.
 fn options(section: &Section) -> Option<Vec<&'static str>> {
     match section.show {
-        Show::Report { name, .. } | Show::Trend { name, .. } => {
+        Show::Report { name, .. } | Show::Drawn { name, .. } => {
             let analysis = query::analysis(name).unwrap();
             Some(analysis.options.iter().map(|option| option.name).collect())
         }

@@ -13,6 +13,7 @@ mod histogram;
 mod letters;
 mod line;
 mod scale;
+mod scatter;
 mod svg;
 mod time_axis;
 
@@ -27,7 +28,7 @@ pub(crate) use scale::{duration_words, marks};
 pub(crate) use time_axis::ticks as time_ticks;
 
 /// How a picture is to be drawn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Style<'a> {
     pub(crate) theme: &'static Theme,
     /// In units of a 96th of an inch.
@@ -38,6 +39,8 @@ pub(crate) struct Style<'a> {
     pub(crate) prefix: &'a str,
     /// Whether parts say what they are when pointed at.
     pub(crate) has_tooltips: bool,
+    /// Where a name leads to on a page.
+    pub(crate) link: &'a dyn Fn(&str) -> Option<String>,
 }
 
 /// The picture as one `<svg>` element.
@@ -49,5 +52,6 @@ pub(crate) fn draw(picture: &Picture, style: &Style<'_>) -> String {
         Drawing::Bars(bars) if bars.is_sequence => columns::draw(picture, bars, style),
         Drawing::Bars(bars) => bars::draw(picture, bars, style),
         Drawing::Curves(curves) => curves::draw(picture, curves, style),
+        Drawing::Scatter(scatter) => scatter::draw(picture, scatter, style),
     }
 }

@@ -99,10 +99,19 @@ impl Svg {
 
     /// The picture: an element that stands in a page, or in a file of its own.
     pub(crate) fn finish(self, title: &str) -> String {
+        self.finish_as("img", title)
+    }
+
+    /// The picture, in which there may be links: to who hears it read, it is more than an image.
+    pub(crate) fn finish_with_links(self, title: &str) -> String {
+        self.finish_as("group", title)
+    }
+
+    fn finish_as(self, role: &str, title: &str) -> String {
         let (width, height) = (Short(self.width), Short(self.height));
         let mut text = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
-             width=\"{width}\" height=\"{height}\" role=\"img\" \
+             width=\"{width}\" height=\"{height}\" role=\"{role}\" \
              font-family=\"Inter, system-ui, sans-serif\">\n<title>{}</title>\n",
             escaped(title)
         );

@@ -1,7 +1,7 @@
 //! A picture's numbers as comma-separated values, a line a cell.
 
 use report::{
-    Band, Bars, Cells, Columns, Curves, Drawing, Grid, GridRow, Histogram, Picture, Series,
+    Band, Bars, Cells, Columns, Curves, Drawing, Grid, GridRow, Histogram, Picture, Scatter, Series,
 };
 
 use super::{PictureFormat, PictureLook, TooLarge};
@@ -37,6 +37,7 @@ impl PictureFormat for Csv {
             Drawing::Histogram(histogram) => write_histogram(histogram),
             Drawing::Bars(bars) => write_bars(bars),
             Drawing::Curves(curves) => write_curves(curves),
+            Drawing::Scatter(scatter) => write_scatter(scatter),
         }
         .into_bytes())
     }
@@ -155,6 +156,16 @@ fn write_curves(curves: &Curves) -> String {
 
 fn band(band: Option<Band>) -> [String; 2] {
     [band.map(|band| band.lower), band.map(|band| band.upper)].map(number)
+}
+
+fn write_scatter(scatter: &Scatter) -> String {
+    let mut text = String::new();
+    let names = ["name".to_owned(), scatter.across.heading.clone(), scatter.up.heading.clone()];
+    write_line(&mut text, names);
+    for dot in &scatter.dots {
+        write_line(&mut text, [dot.name.clone(), number(Some(dot.across)), number(Some(dot.up))]);
+    }
+    text
 }
 
 fn number(value: Option<f64>) -> String {

@@ -61,9 +61,15 @@ impl PictureFormat for Html {
 const SCRIPT: &str = include_str!("picture.js");
 
 /// A picture as a `<section class="picture">`, everything in it escaped; a page that holds it has
-/// [`picture_style`] in its head. The prefix tells the pictures of one page apart.
-pub fn picture_fragment(picture: &Picture, look: &PictureLook, prefix: &str) -> String {
-    let style = Style { has_tooltips: true, prefix, ..look.style() };
+/// [`picture_style`] in its head. The prefix tells the pictures of one page apart; `link` is where a
+/// name leads to.
+pub fn picture_fragment(
+    picture: &Picture,
+    look: &PictureLook,
+    prefix: &str,
+    link: &dyn Fn(&str) -> Option<String>,
+) -> String {
+    let style = Style { has_tooltips: true, prefix, link, ..look.style() };
     markup(picture, &style).into_string()
 }
 
@@ -97,7 +103,10 @@ fn markup(picture: &Picture, style: &Style<'_>) -> Markup {
     };
     html! {
         section class="picture" { "\n"
-            figure class="picture" { "\n" (PreEscaped(chart::draw(picture, style))) } "\n"
+            // It can be wider than a narrow screen: then it is moved about, by keys too.
+            figure class="picture" tabindex="0" aria-label=(visible(&picture.title)) { "\n"
+                (PreEscaped(chart::draw(picture, style)))
+            } "\n"
             details {
                 summary { "What is shown" } "\n"
                 @if !categories.is_empty() {

@@ -1,8 +1,8 @@
 //! A picture's numbers as one JSON object, a row a line.
 
 use report::{
-    Amount, Amounts, Bars, Cells, Columns, Curves, Drawing, Grid, GridRow, Group, Histogram,
-    Layout, Picture, Point, Series,
+    Amount, Amounts, Axis, Bars, Cells, Columns, Curves, Dot, Drawing, Grid, GridRow, Group,
+    Histogram, Layout, Picture, Point, Scatter, Series,
 };
 use serde_json::{Value, json};
 
@@ -46,6 +46,7 @@ impl PictureFormat for Json {
             Drawing::Histogram(histogram) => members.extend(histogram_members(histogram)),
             Drawing::Bars(bars) => members.extend(bars_members(bars)),
             Drawing::Curves(curves) => members.extend(curves_members(curves)),
+            Drawing::Scatter(scatter) => members.extend(scatter_members(scatter)),
         }
         members.push(("notes", lines(picture.notes.iter().map(|note| json!(note)))));
         let members: Vec<String> =
@@ -120,6 +121,16 @@ fn series_members(series: &Series) -> Vec<(&'static str, String)> {
         ("edges", json!(edges).to_string()),
         ("stacked", lines(series.stacked.iter().map(amounts))),
         ("lines", lines(series.lines.iter().map(amounts))),
+    ]
+}
+
+fn scatter_members(scatter: &Scatter) -> Vec<(&'static str, String)> {
+    let axis = |axis: &Axis| json!({ "heading": axis.heading, "unit": axis.unit.sign() });
+    let dot = |dot: &Dot| json!({ "name": dot.name, "across": dot.across, "up": dot.up });
+    vec![
+        ("across", axis(&scatter.across).to_string()),
+        ("up", axis(&scatter.up).to_string()),
+        ("dots", lines(scatter.dots.iter().map(dot))),
     ]
 }
 

@@ -100,6 +100,7 @@ impl PictureLook {
             height: self.height_inches.map(|height| height * PictureLook::UNITS_PER_INCH),
             prefix: "",
             has_tooltips: false,
+            link: &|_| None,
         }
     }
 }

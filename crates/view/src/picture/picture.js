@@ -8,7 +8,7 @@ for (const figure of document.querySelectorAll("figure.picture")) {
   const edges = columns.dataset.edges.split(" ").map(Number);
   const words = JSON.parse(columns.dataset.columns);
   const categories = JSON.parse(columns.dataset.categories);
-  for (const title of figure.querySelectorAll("svg title")) title.remove();
+  for (const title of figure.querySelectorAll("svg * > title")) title.remove();
 
   const filter = document.createElement("input");
   filter.type = "search";

@@ -6,7 +6,8 @@ mod numbers;
 
 use jiff::Timestamp;
 use report::{
-    Amounts, Category, Cells, Columns, Drawing, Grid, Histogram, Kind, Picture, Series, Value,
+    Amounts, Category, Cells, Columns, Drawing, Grid, Histogram, Kind, Picture, Scatter, Series,
+    Value,
 };
 
 use super::{PictureFormat, PictureLook, TerminalColors, TooLarge};
@@ -52,6 +53,7 @@ impl PictureFormat for Text {
             Drawing::Histogram(histogram) => write_histogram(&mut text, picture, histogram, look),
             Drawing::Bars(bars) => bars::write(&mut text, picture, bars, look),
             Drawing::Curves(curves) => curves::write(&mut text, curves, look),
+            Drawing::Scatter(scatter) => write_scatter(&mut text, picture, scatter),
         }
         text.push('\n');
         for line in ending_of_picture(picture) {
@@ -327,6 +329,19 @@ fn write_series(text: &mut String, picture: &Picture, series: &Series, look: &Pi
     }
     let shown = series.unit.show(&Value::Number(end), &picture.period.zone);
     *text += &format!("\n{}: █ is {shown}, · is not known\n", visible(&series.heading));
+}
+
+/// A terminal has too few places for dots: it gets their numbers.
+fn write_scatter(text: &mut String, picture: &Picture, scatter: &Scatter) {
+    let zone = &picture.period.zone;
+    let wide = widest(scatter.dots.iter().map(|dot| dot.name.as_str()), 24);
+    let (across, up) = (&scatter.across, &scatter.up);
+    *text += &format!("{:wide$} {:>12} {:>12}\n", "", across.heading, up.heading);
+    for dot in &scatter.dots {
+        let shown = [(across, dot.across), (up, dot.up)]
+            .map(|(axis, amount)| axis.unit.show(&Value::Number(amount), zone));
+        *text += &format!("{:wide$} {:>12} {:>12}\n", visible(&dot.name), shown[0], shown[1]);
+    }
 }
 
 fn write_histogram(
