@@ -45,58 +45,66 @@ fn rows(lives: &[&Live], now: Timestamp) -> Vec<Vec<Value>> {
     lives.iter().flat_map(|live| sources(live, now).into_iter().chain(nodes(live))).collect()
 }
 
-/// Sources that do not answer for one reason are one row.
+/// Those that have a trouble in common, and when it began for the first of them.
+#[derive(Default)]
+struct Together<'a> {
+    names: Vec<&'a str>,
+    since: Option<Timestamp>,
+}
+
+impl<'a> Together<'a> {
+    fn add(&mut self, name: &'a str, since: Option<Timestamp>) {
+        self.names.push(name);
+        self.since = [self.since, since].into_iter().flatten().min();
+    }
+
+    fn row(&self, cluster: &str, thing: &str, how: &str, reason: Option<&str>) -> Vec<Value> {
+        vec![
+            text(cluster),
+            Value::Text(counted(self.names.len(), thing, how)),
+            Value::Text(some(&self.names)),
+            known_text(reason),
+            time(self.since),
+        ]
+    }
+}
+
 fn sources(live: &Live, now: Timestamp) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    let mut stale: BTreeMap<&str, (Vec<&str>, Option<Timestamp>)> = BTreeMap::new();
+    let mut stale: BTreeMap<&str, Together> = BTreeMap::new();
     for source in &live.sources {
         if !is_up(live, source, now) {
             let reason = source.error.as_deref().unwrap_or("nobody asked since");
-            let (names, since) = stale.entry(reason).or_default();
-            names.push(&source.source);
-            *since = [*since, source.success_time].into_iter().flatten().min();
+            stale.entry(reason).or_default().add(&source.source, source.success_time);
         }
         if let Some(rejects) = source.rejects.filter(|rejects| *rejects > 0) {
             rows.push(vec![
                 text(&live.cluster),
-                Value::Text(format!("{rejects} pieces set aside")),
+                Value::Text(counted(rejects as usize, "piece", "set aside")),
                 text(&source.source),
                 text("could not be read; the report rejects shows them"),
                 time(source.last_time),
             ]);
         }
     }
-    for (reason, (names, since)) in stale {
-        rows.push(vec![
-            text(&live.cluster),
-            Value::Text(counted(names.len(), "source", "not fresh")),
-            Value::Text(some(&names)),
-            text(reason),
-            time(since),
-        ]);
-    }
+    let row = |(reason, together): (&str, Together)| {
+        together.row(&live.cluster, "source", "not fresh", Some(reason))
+    };
+    rows.extend(stale.into_iter().map(row));
     rows
 }
 
-/// Nodes that are away for one reason are one row.
 fn nodes(live: &Live) -> Vec<Vec<Value>> {
-    let mut away: BTreeMap<(&str, Option<&str>), (Vec<&str>, Option<Timestamp>)> = BTreeMap::new();
+    let mut away: BTreeMap<(&str, Option<&str>), Together> = BTreeMap::new();
     for seen in live.nodes.iter().flat_map(|seen| &seen.rows) {
         let node = &seen.node;
         if let Some(word) = record::away(&node.state) {
-            let (names, since) = away.entry((word, node.reason.as_deref())).or_default();
-            names.push(&node.node);
-            *since = [*since, node.reason_time].into_iter().flatten().min();
+            let together = away.entry((word, node.reason.as_deref())).or_default();
+            together.add(&node.node, node.reason_time);
         }
     }
-    let row = |((word, reason), (names, since)): (_, (Vec<&str>, _))| {
-        vec![
-            text(&live.cluster),
-            Value::Text(counted(names.len(), "node", word)),
-            Value::Text(some(&names)),
-            known_text(reason),
-            time(since),
-        ]
+    let row = |((word, reason), together): ((&str, _), Together)| {
+        together.row(&live.cluster, "node", word, reason)
     };
     away.into_iter().map(row).collect()
 }

@@ -22,7 +22,7 @@ fn document() -> Value {
     for look in LOOKS {
         let parameters = [cluster(), limit(), offset()];
         let path = format!("/now/{}", look.name);
-        paths.insert(path, operation(look.question, "now", parameters.into(), "Report"));
+        paths.insert(path, operation(look.question, "now", &parameters, "Report"));
     }
     json!({
         "openapi": "3.1.0",
@@ -65,7 +65,7 @@ fn report(analysis: &Analysis) -> Value {
         offset(),
     ];
     parameters.extend(analysis.options.iter().map(option));
-    operation(analysis.question, "reports", parameters, "Report")
+    operation(analysis.question, "reports", &parameters, "Report")
 }
 
 fn option(option: &AnalysisOption) -> Value {
@@ -109,10 +109,10 @@ fn offset() -> Value {
 }
 
 fn plain(summary: &str, tag: &str) -> Value {
-    operation(summary, tag, Vec::new(), "Object")
+    operation(summary, tag, &[], "Object")
 }
 
-fn operation(summary: &str, tag: &str, parameters: Vec<Value>, schema: &str) -> Value {
+fn operation(summary: &str, tag: &str, parameters: &[Value], schema: &str) -> Value {
     let answer = |description: &str, media_type: &str, schema: &str| {
         let reference = format!("#/components/schemas/{schema}");
         json!({ "description": description, "content": { media_type: { "schema": { "$ref": reference } } } })

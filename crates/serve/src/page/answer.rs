@@ -26,7 +26,7 @@ pub(super) struct Part {
 
 pub(super) enum Content {
     Report(Report),
-    Picture(Box<Picture>),
+    Picture(Picture),
     /// What stands in its place.
     Words(String),
     /// What needs no question.
@@ -168,7 +168,7 @@ impl Asked<'_> {
                 Show::Drawn { draw, .. } => {
                     let report = reports.next().expect("each ask has a report");
                     match draw(&report, section.heading) {
-                        Some(picture) => Content::Picture(Box::new(picture)),
+                        Some(picture) => Content::Picture(picture),
                         None => Content::Words("There is nothing to draw.".to_owned()),
                     }
                 }

@@ -92,7 +92,7 @@ pub(super) async fn chart(asked: &Asked<'_>, name: &str) -> Result<Content, Trou
 /// That there is nothing to draw is said in the picture's place.
 fn shown(picture: anyhow::Result<report::Picture>) -> Result<Content, Trouble> {
     match picture {
-        Ok(picture) => Ok(Content::Picture(Box::new(picture))),
+        Ok(picture) => Ok(Content::Picture(picture)),
         Err(error) => match error.downcast_ref::<Refused>() {
             Some(refused) => Ok(Content::Words(refused.to_string())),
             None => Err(error.into()),
