@@ -50,7 +50,7 @@ pub use judgement::{Device, Judgement, Pattern, Preemptible, SLOT_CLASSES, Tier}
 pub use nearest::nearest;
 pub use option::{Alternative, AnalysisOption, Values};
 pub use picture::{
-    Bucket, By, CHARTS, Chart, Coloring, GroupBy, Heatmap, Rows, Selection, chart, heatmap,
+    Bucket, By, CHARTS, Chart, Coloring, Gpus, GroupBy, Heatmap, Rows, Selection, chart, heatmap,
     scatter, selected, trend,
 };
 pub use session::Session;

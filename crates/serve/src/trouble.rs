@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use query::Refused;
 
 /// No answer is worth more of the machine's time.
-const MOST_SECONDS: u64 = 30;
+const MOST_SECONDS: u64 = 60;
 
 /// Why there is no answer, in words for who asked.
 #[derive(Debug)]

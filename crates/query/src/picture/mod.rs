@@ -13,7 +13,7 @@ mod trend;
 
 use anyhow::{Result, bail};
 use lake::Lake;
-use report::{Column, Coverage, Drawing, Picture, Report, Table, Unit, Value};
+use report::{Column, Coverage, Drawing, Period, Picture, Report, Table, Unit, Value};
 
 pub use bucket::Bucket;
 pub use scatter::scatter;
@@ -146,45 +146,7 @@ pub async fn heatmap(
     selection: &Selection,
     wish: &Heatmap,
 ) -> Result<Picture> {
-    let period = &question.period;
-    let bucket = wish.bucket.unwrap_or_else(|| Bucket::for_period(period, wish.most_columns));
-    let edges = bucket.edges(period)?;
-    let (seen, coverage, mut notes) = seen(lake, question, selection).await?;
-    let machines = machines(&seen);
-    let rows = wish.rows.unwrap_or(match (seen.gpus.len(), machines) {
-        (gpus, _) if gpus <= MOST_GPU_ROWS => Rows::Gpu,
-        (_, machines) if machines <= MOST_MACHINE_ROWS => Rows::Machine,
-        _ => Rows::Device,
-    });
-    let grid = heatmap::grid(&seen, &edges, wish.coloring, rows, wish.group_by);
-    notes.insert(0, match rows {
-        Rows::Gpu => {
-            "A cell shows the state that held longest in it; of equals, the first of the legend. \
-             Shares are of all shown time."
-        }
-        Rows::Machine => {
-            "A row is a machine; the height of a colour is the part of its GPUs. Shares are of all \
-             shown time."
-        }
-        Rows::Device => {
-            "A row is a model; the height of a colour is the part of its GPUs. Shares are of all \
-             shown time."
-        }
-    }.to_owned());
-    Ok(Picture {
-        name: "heatmap".to_owned(),
-        title: match wish.coloring {
-            Coloring::State => "What GPUs did",
-            Coloring::User => "Who held GPUs",
-            Coloring::Utilization => "How much GPUs were used",
-        }
-        .to_owned(),
-        subtitle: subtitle(&seen, machines, Some(bucket)),
-        period: period.clone(),
-        coverage,
-        drawing: Drawing::Grid(grid),
-        notes,
-    })
+    Gpus::read(lake, question, selection).await?.heatmap(wish)
 }
 
 /// A chart of GPUs.
@@ -196,49 +158,113 @@ pub async fn chart(
     bucket: Option<Bucket>,
     by: By,
 ) -> Result<Picture> {
-    let period = &question.period;
-    let bucket = bucket.unwrap_or_else(|| Bucket::for_period(period, MOST_CHART_COLUMNS));
-    let (seen, coverage, mut notes) = seen(lake, question, selection).await?;
-    let edges = bucket.edges(period)?;
-    let average = "Numbers are averages over the observed part of each column.";
-    let (drawing, shown_bucket) = match chart.kind {
-        ChartKind::Usage => {
-            notes.insert(0, average.to_owned());
-            (Drawing::Series(chart::usage(&seen, &edges, by)), Some(bucket))
-        }
-        ChartKind::Availability => {
-            notes.insert(0, average.to_owned());
-            (Drawing::Series(chart::availability(&seen, &edges)), Some(bucket))
-        }
-        ChartKind::Week => {
-            notes.insert(
-                0,
-                "Percent of the GPU hours of which the state is known, in the site's zone."
-                    .to_owned(),
-            );
-            (Drawing::Grid(chart::week(&seen, period)?), None)
-        }
-        ChartKind::IdleTime => {
-            let (histogram, cut) = chart::idle_times(&seen, period);
-            notes.insert(
-                0,
-                format!(
-                    "{cut} of these times are longer than shown: the period or what was observed \
-                     begins or ends within them."
-                ),
-            );
-            (Drawing::Histogram(histogram), None)
-        }
-    };
-    Ok(Picture {
-        name: chart.name.to_owned(),
-        title: chart.question.to_owned(),
-        subtitle: subtitle(&seen, machines(&seen), shown_bucket),
-        period: period.clone(),
-        coverage,
-        drawing,
-        notes,
-    })
+    Gpus::read(lake, question, selection).await?.chart(chart, bucket, by)
+}
+
+/// What selected GPUs did, read once, for any number of pictures.
+pub struct Gpus {
+    period: Period,
+    seen: Seen,
+    coverage: Coverage,
+    left_out: Vec<String>,
+}
+
+impl Gpus {
+    /// Reads it. Nothing selected is an error that says what there is.
+    pub async fn read(lake: &Lake, question: &Question, selection: &Selection) -> Result<Gpus> {
+        let (seen, coverage, left_out) = seen(lake, question, selection).await?;
+        Ok(Gpus { period: question.period.clone(), seen, coverage, left_out })
+    }
+
+    /// GPUs over time, a colour a state.
+    pub fn heatmap(&self, wish: &Heatmap) -> Result<Picture> {
+        let (period, seen) = (&self.period, &self.seen);
+        let bucket = wish.bucket.unwrap_or_else(|| Bucket::for_period(period, wish.most_columns));
+        let edges = bucket.edges(period)?;
+        let mut notes = self.left_out.clone();
+        let machines = machines(seen);
+        let rows = wish.rows.unwrap_or(match (seen.gpus.len(), machines) {
+            (gpus, _) if gpus <= MOST_GPU_ROWS => Rows::Gpu,
+            (_, machines) if machines <= MOST_MACHINE_ROWS => Rows::Machine,
+            _ => Rows::Device,
+        });
+        let grid = heatmap::grid(seen, &edges, wish.coloring, rows, wish.group_by);
+        notes.insert(0, match rows {
+            Rows::Gpu => {
+                "A cell shows the state that held longest in it; of equals, the first of the legend. \
+                 Shares are of all shown time."
+            }
+            Rows::Machine => {
+                "A row is a machine; the height of a colour is the part of its GPUs. Shares are of all \
+                 shown time."
+            }
+            Rows::Device => {
+                "A row is a model; the height of a colour is the part of its GPUs. Shares are of all \
+                 shown time."
+            }
+        }.to_owned());
+        Ok(Picture {
+            name: "heatmap".to_owned(),
+            title: match wish.coloring {
+                Coloring::State => "What GPUs did",
+                Coloring::User => "Who held GPUs",
+                Coloring::Utilization => "How much GPUs were used",
+            }
+            .to_owned(),
+            subtitle: subtitle(seen, machines, Some(bucket)),
+            period: period.clone(),
+            coverage: self.coverage.clone(),
+            drawing: Drawing::Grid(grid),
+            notes,
+        })
+    }
+
+    /// A chart of GPUs.
+    pub fn chart(&self, chart: &Chart, bucket: Option<Bucket>, by: By) -> Result<Picture> {
+        let (period, seen) = (&self.period, &self.seen);
+        let bucket = bucket.unwrap_or_else(|| Bucket::for_period(period, MOST_CHART_COLUMNS));
+        let mut notes = self.left_out.clone();
+        let edges = bucket.edges(period)?;
+        let average = "Numbers are averages over the observed part of each column.";
+        let (drawing, shown_bucket) = match chart.kind {
+            ChartKind::Usage => {
+                notes.insert(0, average.to_owned());
+                (Drawing::Series(chart::usage(seen, &edges, by)), Some(bucket))
+            }
+            ChartKind::Availability => {
+                notes.insert(0, average.to_owned());
+                (Drawing::Series(chart::availability(seen, &edges)), Some(bucket))
+            }
+            ChartKind::Week => {
+                notes.insert(
+                    0,
+                    "Percent of the GPU hours of which the state is known, in the site's zone."
+                        .to_owned(),
+                );
+                (Drawing::Grid(chart::week(seen, period)?), None)
+            }
+            ChartKind::IdleTime => {
+                let (histogram, cut) = chart::idle_times(seen, period);
+                notes.insert(
+                    0,
+                    format!(
+                        "{cut} of these times are longer than shown: the period or what was observed \
+                         begins or ends within them."
+                    ),
+                );
+                (Drawing::Histogram(histogram), None)
+            }
+        };
+        Ok(Picture {
+            name: chart.name.to_owned(),
+            title: chart.question.to_owned(),
+            subtitle: subtitle(seen, machines(seen), shown_bucket),
+            period: period.clone(),
+            coverage: self.coverage.clone(),
+            drawing,
+            notes,
+        })
+    }
 }
 
 /// As many as an area's steps are still told apart.

@@ -159,6 +159,11 @@ impl Asked<'_> {
             query::run_each(&site.lake, &asks, &self.question).await?
         }
         .into_iter();
+        let shows_gpus = |section: &Section| matches!(section.show, Show::Heatmap | Show::Chart(_));
+        let gpus = match sections().any(shows_gpus) {
+            true => Some(gpus::read(self).await?),
+            false => None,
+        };
         let mut parts = Vec::new();
         for section in sections() {
             let content = match section.show {
@@ -182,8 +187,14 @@ impl Asked<'_> {
                     let seen = self.app.seen().await?;
                     Content::Report(look.report(&seen, &shown, &site.zone, self.question.now))
                 }
-                Show::Heatmap => gpus::heatmap(self).await?,
-                Show::Chart(name) => gpus::chart(self, name).await?,
+                Show::Heatmap | Show::Chart(_) => {
+                    let gpus = gpus.as_ref().expect("they are read for a page that shows them");
+                    match (gpus, section.show) {
+                        (Err(words), _) => Content::Words(words.clone()),
+                        (Ok(gpus), Show::Chart(name)) => Content::Picture(gpus::chart(gpus, name)?),
+                        (Ok(gpus), _) => Content::Picture(gpus::heatmap(self, gpus)?),
+                    }
+                }
                 Show::Holdings => Content::Report(
                     query::holdings(&site.lake, &site.zone, self.question.now).await?,
                 ),

@@ -94,7 +94,7 @@ pub(super) fn form(asked: &Asked<'_>, clusters: &[String]) -> Markup {
 /// One choice.
 fn field(option: &AnalysisOption, said: Option<&str>) -> Markup {
     let name = option.name;
-    let words = capitalized(&name.replace('-', " "));
+    let words = capitalized(&name.replace('-', " ")).replace("Gpu", "GPU");
     html! {
         label title=(option.meaning) { (words)
             @match option.values {

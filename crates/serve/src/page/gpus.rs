@@ -1,11 +1,13 @@
 //! The pictures of GPUs on pages, with what `plimsoll heatmap` can be told.
 
+use anyhow::Context;
 use query::{
-    Alternative, AnalysisOption, By, Coloring, GroupBy, Heatmap, Pattern, Refused, Rows, Selection,
-    Values,
+    Alternative, AnalysisOption, By, CHARTS, Coloring, Gpus, GroupBy, Heatmap, Pattern, Refused,
+    Rows, Selection, Values,
 };
+use report::Picture;
 
-use super::answer::{Asked, Content};
+use super::answer::Asked;
 use crate::trouble::Trouble;
 
 /// What pictures of GPUs can be told.
@@ -40,7 +42,22 @@ const fn word(word: &'static str) -> Alternative {
     Alternative { word, replaces: &[], heading: "" }
 }
 
-pub(super) async fn heatmap(asked: &Asked<'_>) -> Result<Content, Trouble> {
+/// What the GPUs of a page did, or why there is nothing to draw.
+pub(super) async fn read(asked: &Asked<'_>) -> Result<Result<Gpus, String>, Trouble> {
+    let selection = selection(asked)?;
+    match Gpus::read(&asked.app.site.lake, &asked.question, &selection).await {
+        Ok(gpus) => Ok(Ok(gpus)),
+        Err(error) => match error.downcast_ref::<Refused>() {
+            Some(_) if asked.page.is_of_one() => {
+                Ok(Err("No GPU of it was seen in this time.".to_owned()))
+            }
+            Some(refused) => Ok(Err(refused.to_string())),
+            None => Err(error.into()),
+        },
+    }
+}
+
+pub(super) fn heatmap(asked: &Asked<'_>, gpus: &Gpus) -> Result<Picture, Trouble> {
     let said = asked.said();
     let one_of = |name: &str| {
         let option = OPTIONS.iter().find(|option| option.name == name);
@@ -78,26 +95,12 @@ pub(super) async fn heatmap(asked: &Asked<'_>) -> Result<Content, Trouble> {
         },
         ..Heatmap::default()
     };
-    let lake = &asked.app.site.lake;
-    shown(query::heatmap(lake, &asked.question, &selection(asked)?, &wish).await)
+    Ok(gpus.heatmap(&wish)?)
 }
 
-pub(super) async fn chart(asked: &Asked<'_>, name: &str) -> Result<Content, Trouble> {
-    let chart = query::chart_by_name(name)?;
-    let lake = &asked.app.site.lake;
-    let selection = selection(asked)?;
-    shown(query::chart(lake, &asked.question, &selection, chart, None, By::Class).await)
-}
-
-/// That there is nothing to draw is said in the picture's place.
-fn shown(picture: anyhow::Result<report::Picture>) -> Result<Content, Trouble> {
-    match picture {
-        Ok(picture) => Ok(Content::Picture(picture)),
-        Err(error) => match error.downcast_ref::<Refused>() {
-            Some(refused) => Ok(Content::Words(refused.to_string())),
-            None => Err(error.into()),
-        },
-    }
+pub(super) fn chart(gpus: &Gpus, name: &str) -> Result<Picture, Trouble> {
+    let chart = CHARTS.iter().find(|chart| chart.name == name).context("no such chart")?;
+    Ok(gpus.chart(chart, None, By::Class)?)
 }
 
 /// Which GPUs; those of the node that a page is about.
