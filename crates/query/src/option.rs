@@ -143,7 +143,7 @@ pub(crate) fn said(analysis: &Analysis, question: &Question) -> Vec<String> {
         let value = question.options.get(option.name).map(String::as_str);
         let value = match option.values {
             Values::OneOf(_) => None,
-            Values::Device | Values::Moment => value,
+            Values::Filter | Values::Subject | Values::Device | Values::Moment => value,
             Values::Duration(unsaid) | Values::Number(unsaid) => Some(value.unwrap_or(unsaid)),
         };
         value.map(|value| format!("{} {value}", option.name.replace('-', " ")))

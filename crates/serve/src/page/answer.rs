@@ -31,6 +31,7 @@ pub(super) enum Content {
     Words(String),
     /// What needs no question.
     Fixed,
+    Nothing,
 }
 
 /// What a page is asked, all read and checked.
@@ -177,6 +178,7 @@ impl Asked<'_> {
                         None => Content::Words("There is nothing to draw.".to_owned()),
                     }
                 }
+                Show::Picture => self.picture_of(parts.last()),
                 Show::Look(look, top) => {
                     let filters = self.said();
                     let shown = Shown {
@@ -206,6 +208,16 @@ impl Asked<'_> {
             parts.push(Part { section: *section, content });
         }
         Ok(parts)
+    }
+
+    /// The report of a part as a picture.
+    fn picture_of(&self, part: Option<&Part>) -> Content {
+        let Some(Part { section, content: Content::Report(report) }) = part else {
+            return Content::Nothing;
+        };
+        let Some(ask) = self.ask(section) else { return Content::Nothing };
+        let question = Question { options: ask.options, ..self.question.clone() };
+        query::draw(ask.analysis, &question, report).map_or(Content::Nothing, Content::Picture)
     }
 
     /// What is said by the address and the path, by the names of options.

@@ -185,6 +185,7 @@ fn section(asked: &Asked<'_>, part: &Part, index: usize) -> Markup {
                     p { (words) }
                 }
             },
+            Content::Nothing => {},
             Content::Fixed => {
                 @match part.section.show {
                     Show::Definitions => (definitions::all(&asked.root)),

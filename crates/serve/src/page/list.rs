@@ -185,6 +185,7 @@ pub(crate) static PAGES: &[Page] = &[
             report("", "backfill-summary", 20),
             report("", "backfill-availability", 20),
             report("", "backfill-survival", 40),
+            Section { heading: "", show: Show::Picture },
             report("", "evictions", 20),
             report("", "backfill-users", 30),
         ]),

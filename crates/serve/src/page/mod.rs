@@ -66,6 +66,8 @@ pub(crate) enum Show {
     Look(&'static Look, usize),
     /// The answer of an analysis as a picture with a title, on half of the width or on all of it.
     Drawn { name: &'static str, draw: fn(&Report, &str) -> Option<Picture>, is_half: bool },
+    /// The report above it, as that says that it is drawn; nothing if there is nothing to draw.
+    Picture,
     /// What GPUs did.
     Heatmap,
     /// A chart of GPUs.

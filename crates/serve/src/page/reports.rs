@@ -49,6 +49,7 @@ pub(super) async fn one(
         filters: Cow::Owned(analysis.options.iter().map(|option| option.name).collect()),
         sections: Cow::Owned(vec![
             Section { heading: "", show },
+            Section { heading: "", show: Show::Picture },
             Section { heading: "", show: Show::Definition(analysis.name) },
         ]),
     };
