@@ -15,11 +15,11 @@ mod visible;
 use std::path::Path;
 
 pub use format::metrics::{MetricsText, OPEN_METRICS, PROMETHEUS};
-pub use format::{FORMATS, Format, Look, fragment, style};
+pub use format::{FORMATS, Format, Look};
 pub use page::{Layout, Piece, page_script, page_style};
 pub use picture::{
     PICTURE_FORMATS, PictureFormat, PictureLook, TerminalColors, TooLarge,
-    picture_format_by_extension, picture_format_by_name, picture_fragment, picture_style,
+    picture_format_by_extension, picture_format_by_name, picture_fragment,
 };
 pub use theme::{THEMES, Theme};
 

@@ -421,8 +421,6 @@ fn html_lets_no_stranger_write_markup_and_loads_nothing() {
     for forbidden in ["<script", "<b>", "\x1b", "http://", "https://", "url(", "@import", "src="] {
         assert!(!page.contains(forbidden), "{forbidden} in {page}");
     }
-    assert!(page.contains(&fragment(&awkward())));
-    assert!(page.contains(&style()));
 }
 
 #[test]

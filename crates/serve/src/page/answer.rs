@@ -151,7 +151,8 @@ fn names(pattern: &str, path: &str) -> BTreeMap<String, String> {
 impl Asked<'_> {
     /// What the page shows. All reports are of one state of the lake.
     async fn parts(&self) -> Result<Vec<Part>, Trouble> {
-        let sections = || self.page.sections.iter();
+        let is_wanted = |section: &&Section| self.is_page || section.show.is_table();
+        let sections = || self.page.sections.iter().filter(is_wanted);
         let asks: Vec<Ask> = sections().filter_map(|section| self.ask(section)).collect();
         let site = &self.app.site;
         let mut reports = if asks.is_empty() {

@@ -10,6 +10,7 @@ mod gpus;
 mod link;
 mod list;
 mod reports;
+mod section;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -82,6 +83,13 @@ pub(crate) enum Show {
     Definitions,
     /// What the columns of a report mean, and how it is made.
     Definition(&'static str),
+}
+
+impl Show {
+    /// Whether it is a table, which every format has.
+    pub(crate) fn is_table(self) -> bool {
+        matches!(self, Show::Report { .. } | Show::Look(..) | Show::Holdings | Show::Timings)
+    }
 }
 
 impl Page {

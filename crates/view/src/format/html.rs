@@ -1,4 +1,4 @@
-//! One page that needs nothing else, and its piece for a page of several reports.
+//! One page that needs nothing else.
 //!
 //! No script, no other file. maud escapes whatever it is not told to leave alone, and it is told
 //! so of our own style sheet only.
@@ -51,14 +51,7 @@ impl Format for Html {
     }
 }
 
-/// A report as a `<section class="report">`, everything in it escaped; a page that holds it has
-/// [`style`] in its head.
-pub fn fragment(report: &Report) -> String {
-    markup(report).into_string()
-}
-
-/// The style sheet of pages with reports.
-pub fn style() -> String {
+fn style() -> String {
     format!("{}{STYLE}", theme::PAGE_COLORS)
 }
 

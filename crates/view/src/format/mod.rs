@@ -11,7 +11,6 @@ use report::Report;
 
 pub(crate) use csv::write_line as write_csv_line;
 pub(crate) use html::class as html_class;
-pub use html::{fragment, style};
 pub(crate) use json::{coverage as json_coverage, lines as json_lines, period as json_period};
 
 /// Every format, in the order in which help and documents list them.

@@ -61,8 +61,8 @@ impl PictureFormat for Html {
 const SCRIPT: &str = include_str!("picture.js");
 
 /// A picture as a `<section class="picture">`, everything in it escaped; a page that holds it has
-/// [`picture_style`] in its head. The prefix tells the pictures of one page apart; `link` is where a
-/// name leads to.
+/// [`crate::page_style`]. The prefix tells the pictures of one page apart; `link` is where a name
+/// leads to.
 pub fn picture_fragment(
     picture: &Picture,
     look: &PictureLook,
@@ -73,8 +73,8 @@ pub fn picture_fragment(
     markup(picture, &style).into_string()
 }
 
-/// The style sheet of pages with pictures.
-pub fn picture_style(theme: &Theme) -> String {
+/// The style sheet of a page with one picture.
+fn picture_style(theme: &Theme) -> String {
     let (paper, ink, faint, line) = (theme.paper, theme.ink, theme.faint, theme.line);
     format!(
         "\

@@ -14,7 +14,7 @@ use report::Picture;
 
 use crate::theme::{THEMES, Theme};
 
-pub use html::{picture_fragment, picture_style};
+pub use html::picture_fragment;
 
 /// Every format of a picture, in the order in which help and documents list them.
 pub static PICTURE_FORMATS: [&dyn PictureFormat; 6] =
