@@ -10,9 +10,7 @@ use anyhow::{Context, Result};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, UInt32Array,
 };
-use datafusion::arrow::datatypes::{
-    Float64Type, Int64Type, TimestampMicrosecondType, UInt32Type,
-};
+use datafusion::arrow::datatypes::{Float64Type, Int64Type, TimestampMicrosecondType, UInt32Type};
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use hashbrown::HashMap;
