@@ -131,7 +131,7 @@ impl Session {
 
     /// What one of our own statements gives, with what users said in their own words: its
     /// parameters, by name.
-    pub(crate) async fn collect_with(
+    pub async fn collect_with(
         &self,
         sql: &str,
         parameters: &[(&'static str, Option<String>)],

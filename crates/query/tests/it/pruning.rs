@@ -32,10 +32,14 @@ async fn year() -> Site {
     site
 }
 
+/// All that analyses of usage could be told, and are not.
+const UNSAID: [(&str, Option<String>); 5] =
+    [("user", None), ("group", None), ("account", None), ("partition", None), ("job", None)];
+
 /// The files that a statement opens, by what DataFusion says of its work.
 async fn opened(site: &Site, sql: &str) -> Vec<String> {
     let session = Session::open(&site.lake, &site.question, |_| true).await.unwrap();
-    let plan = session.collect(&format!("EXPLAIN ANALYZE {sql}")).await.unwrap();
+    let plan = session.collect_with(&format!("EXPLAIN ANALYZE {sql}"), &UNSAID).await.unwrap();
     let plan = plan[0].column(1).as_string::<i32>().value(0).to_owned();
     let mut files: Vec<String> = plan
         .split(['[', ']', ',', ' '])
@@ -79,7 +83,7 @@ async fn what_ended_and_what_waited_is_found_without_the_history() {
     let site = year().await;
     for name in ["efficiency", "time-limit", "rightsizing", "wait"] {
         let session = Session::open(&site.lake, &site.question, |_| true).await.unwrap();
-        session.collect(query::analysis(name).unwrap().sql).await.unwrap();
+        session.collect_with(query::analysis(name).unwrap().sql, &UNSAID).await.unwrap();
         assert_eq!(session.files_opened(), 1, "{name}");
     }
 }
@@ -92,7 +96,7 @@ async fn skipping_files_does_not_change_the_answer() {
     let pruned = query::run(&site.lake, analysis, &site.question).await.unwrap();
     std::fs::remove_dir_all(site.lake.root().join("tracker")).unwrap();
     let session = Session::open(&site.lake, &site.question, |_| true).await.unwrap();
-    session.collect(analysis.sql).await.unwrap();
+    session.collect_with(analysis.sql, &UNSAID).await.unwrap();
     assert_eq!(session.files_opened(), 365, "without a tracker every file is asked");
     let unpruned = query::run(&site.lake, analysis, &site.question).await.unwrap();
 

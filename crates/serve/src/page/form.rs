@@ -8,20 +8,30 @@ use super::{Page, Show, gpus};
 use crate::about::{About, PRESETS, Span};
 use crate::trouble::Trouble;
 
-/// Refuses what the page has no choice for.
+/// Refuses what the page has no choice for, and words that a choice does not have.
 pub(super) fn check(page: &Page, about: &About) -> Result<(), Trouble> {
-    for name in about.options.keys() {
-        if page.filters.contains(&name.as_str()) {
-            continue;
+    for (name, said) in &about.options {
+        if !page.filters.contains(&name.as_str()) {
+            let hint = match nearest(name, page.filters.iter().copied()) {
+                Some(near) => format!("did you mean {near:?}?"),
+                None => {
+                    let known = ["cluster", "hours", "days", "from", "to"];
+                    let names: Vec<&str> = known.into_iter().chain(page.filters.to_vec()).collect();
+                    format!("it has {}", names.join(", "))
+                }
+            };
+            return Err(Trouble::bad_request(format!("This page has no {name:?}; {hint}")));
         }
-        let hint = match (nearest(name, page.filters.iter().copied()), &page.filters[..]) {
-            (Some(near), _) => format!("did you mean {near:?}?"),
-            (None, []) => "it has cluster, hours, days, from and to".to_owned(),
-            (None, filters) => {
-                format!("it has cluster, hours, days, from, to, {}", filters.join(", "))
-            }
-        };
-        return Err(Trouble::bad_request(format!("This page has no {name:?}; {hint}")));
+        let option = option(page, name);
+        if let Some(Values::OneOf(words)) = option.map(|option| &option.values)
+            && words.iter().all(|one| one.word != said)
+        {
+            let words: Vec<&str> = words.iter().map(|one| one.word).collect();
+            let words = words.join(", ");
+            return Err(Trouble::bad_request(format!(
+                "There is no {name} {said:?}; there are {words}"
+            )));
+        }
     }
     Ok(())
 }

@@ -59,43 +59,27 @@ pub(super) async fn read(asked: &Asked<'_>) -> Result<Result<Gpus, String>, Trou
 
 pub(super) fn heatmap(asked: &Asked<'_>, gpus: &Gpus) -> Result<Picture, Trouble> {
     let said = asked.said();
-    let one_of = |name: &str| {
-        let option = OPTIONS.iter().find(|option| option.name == name);
-        let Some(Values::OneOf(words)) = option.map(|option| &option.values) else { return Ok("") };
-        match said.get(name) {
-            None => Ok(words[0].word),
-            Some(said) => {
-                words.iter().find(|one| one.word == *said).map(|one| one.word).ok_or_else(|| {
-                    let words: Vec<&str> = words.iter().map(|one| one.word).collect();
-                    Trouble::bad_request(format!(
-                        "There is no {name} {said:?}; there are {}",
-                        words.join(", ")
-                    ))
-                })
-            }
-        }
-    };
-    let wish = Heatmap {
+    let word = |name: &str| said.get(name).map(String::as_str);
+    Ok(gpus.heatmap(&Heatmap {
         // As many as the picture has units of width for.
         most_columns: 700,
-        coloring: match one_of("color")? {
-            "user" => Coloring::User,
-            "utilization" => Coloring::Utilization,
+        coloring: match word("color") {
+            Some("user") => Coloring::User,
+            Some("utilization") => Coloring::Utilization,
             _ => Coloring::State,
         },
-        rows: match one_of("row")? {
-            "gpu" => Some(Rows::Gpu),
-            "machine" => Some(Rows::Machine),
-            "device" => Some(Rows::Device),
+        rows: match word("row") {
+            Some("gpu") => Some(Rows::Gpu),
+            Some("machine") => Some(Rows::Machine),
+            Some("device") => Some(Rows::Device),
             _ => None,
         },
-        group_by: match one_of("group-by")? {
-            "device" => GroupBy::Device,
+        group_by: match word("group-by") {
+            Some("device") => GroupBy::Device,
             _ => GroupBy::Machine,
         },
         ..Heatmap::default()
-    };
-    Ok(gpus.heatmap(&wish)?)
+    })?)
 }
 
 pub(super) fn chart(gpus: &Gpus, name: &str) -> Result<Picture, Trouble> {
