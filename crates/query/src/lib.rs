@@ -24,6 +24,7 @@ mod picture;
 mod pieces;
 mod pseudonym;
 mod session;
+mod sight;
 mod status;
 mod survival;
 mod term;
@@ -53,7 +54,9 @@ pub use picture::{
     Bucket, By, CHARTS, Chart, Coloring, Gpus, GroupBy, Heatmap, Rows, Selection, chart, heatmap,
     scatter, selected, trend,
 };
+pub use pseudonym::Secret;
 pub use session::Session;
+pub use sight::{Hidden, Sight};
 pub use status::{holdings, status};
 pub use term::{TERMS, Term};
 
@@ -86,6 +89,8 @@ pub struct Question {
     pub options: BTreeMap<String, String>,
     /// Whether users get pseudonyms: the same user the same one, in every report.
     pub anonymize: bool,
+    /// What who asks may see.
+    pub sight: Sight,
     /// When it is asked: of what is later nothing is known, though the last look would hold on.
     pub now: Timestamp,
 }
@@ -103,6 +108,7 @@ impl Question {
             judgement: Arc::default(),
             options: BTreeMap::new(),
             anonymize: false,
+            sight: Sight::Staff,
         }
     }
 
@@ -164,6 +170,9 @@ pub async fn run_each(lake: &Lake, asks: &[Ask<'_>], question: &Question) -> Res
         .map(|ask| option::asked(ask.analysis, &ask.options, question))
         .collect::<Result<_>>()
         .map_err(Refused)?;
+    for asked in &asked {
+        question.sight.check(&asked.sql)?;
+    }
     let (answer, coverage) = ask(lake, question, Statement::Ours(&asked)).await?;
     let tops = asks.iter().map(|ask| ask.top);
     let answers = asked.iter().zip(answer.tables).zip(tops);
@@ -172,6 +181,7 @@ pub async fn run_each(lake: &Lake, asks: &[Ask<'_>], question: &Question) -> Res
         if left_out::concerns(sql) {
             notes.extend(answer.left_out.iter().cloned());
         }
+        notes.extend(question.sight.note());
         let mut report = Report {
             name: analysis.name.to_owned(),
             title: analysis.question.to_owned(),
@@ -194,9 +204,11 @@ pub async fn run_each(lake: &Lake, asks: &[Ask<'_>], question: &Question) -> Res
 
 /// Answers a user's own SQL, which may read and not write, with at most `limit` rows.
 pub async fn sql(lake: &Lake, sql: &str, limit: usize, question: &Question) -> Result<Report> {
+    question.sight.check(sql)?;
     let (mut answer, coverage) = ask(lake, question, Statement::Users { sql, limit }).await?;
     let table = answer.tables.pop().expect("one statement has one answer");
     let mut notes = answer.left_out;
+    notes.extend(question.sight.note());
     if answer.is_cut {
         notes.push(format!("There are more rows than the {limit} shown; --limit shows more."));
     }

@@ -9,12 +9,12 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use lake::LakeFile;
-use record::{Job, Record, Table};
+use record::{Job, NodeDay, Record, Table};
 use report::Period;
 
-use crate::Question;
 use crate::lake_table::Chosen;
 use crate::listing::Listing;
+use crate::{Question, Sight};
 
 static JOB: Table = Job::TABLE;
 
@@ -37,6 +37,12 @@ impl Pieces {
         needed: &[&'static Table],
     ) -> Result<Pieces> {
         let Period { start, end, zone } = &question.period;
+        let attempts = || Pieces { rest: vec![("job", *start, *end)], ..Pieces::default() };
+        let has_sums_of_nodes = needed.iter().any(|table| table.name == NodeDay::TABLE.name);
+        if has_sums_of_nodes && matches!(question.sight, Sight::Own { .. }) {
+            // These sums are of everybody, the attempts are a user's own.
+            return Ok(attempts());
+        }
         let is_asked_about = |file: &LakeFile| {
             question.clusters.is_empty() || question.clusters.contains(&file.cluster)
         };
@@ -52,7 +58,7 @@ impl Pieces {
                 .map(|file| (file.cluster, file.date))
                 .collect();
         let Some((first, last)) = whole_days(&question.period, latest(&files))? else {
-            return Ok(Pieces { rest: vec![("job", *start, *end)], ..Pieces::default() });
+            return Ok(attempts());
         };
         let mut rest = Vec::new();
         if *start < first {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Context, Result, bail};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringViewArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::catalog::MemorySchemaProvider;
+use datafusion::catalog::{MemorySchemaProvider, TableProvider};
 use datafusion::common::ScalarValue;
 use datafusion::datasource::MemTable;
 use datafusion::execution::context::SQLOptions;
@@ -22,7 +22,7 @@ use crate::lake_table::{Chosen, LakeTable, STORE_URL};
 use crate::listing::Listing;
 use crate::pieces::Pieces;
 use crate::{
-    Judgement, Question, Refused, TERMS, Term, backfill, coverage, function, nearest, term,
+    Judgement, Question, Refused, Sight, TERMS, Term, backfill, coverage, function, nearest, term,
 };
 
 /// One question's view of the lake.
@@ -61,9 +61,16 @@ impl Session {
         context.register_object_store(&STORE_URL, lake.store());
         let seen = Arc::new(Mutex::new(Seen::default()));
         let listing = Arc::new(Listing::new(lake, &trackers));
+        let sight = &question.sight;
+        let put = |name: &str, table: &record::Table, provider: Arc<dyn TableProvider>| {
+            if let Some(seen) = sight.veil(&context, table.name, provider)? {
+                context.register_table(name, seen)?;
+            }
+            anyhow::Ok(())
+        };
         let register = |name: &str, table: &'static record::Table, chosen: Chosen| {
             let provider = LakeTable::new(listing.clone(), table, chosen, seen.clone());
-            context.register_table(name, Arc::new(provider))
+            put(name, table, Arc::new(provider))
         };
         let clusters = question.clusters.clone();
         let is_asked_about: Chosen =
@@ -72,7 +79,7 @@ impl Session {
             register(table.name, table, is_asked_about.clone())?;
         }
         let spans = GpuSpanTable::new(listing.clone(), question.clusters.clone(), seen.clone());
-        context.register_table(GpuSpan::TABLE.name, Arc::new(spans))?;
+        put(GpuSpan::TABLE.name, &GpuSpan::TABLE, Arc::new(spans))?;
         for function in function::all(&question.period.zone, &question.judgement) {
             context.register_udf(function);
         }
@@ -101,7 +108,9 @@ impl Session {
                 context.sql(&term::create_job_piece(&pieces)).await?;
             }
         }
-        for term in TERMS.into_iter().filter(|term| mentions(term)) {
+        let hidden = sight.hidden();
+        let is_seen = |term: &&Term| mentions(term) && !hidden.contains(&term.name);
+        for term in TERMS.into_iter().filter(is_seen) {
             let view = term::create_view(term, &question.period, question.known_end(), &pieces);
             context
                 .sql(&view)
@@ -205,6 +214,13 @@ impl Session {
         };
         coverage.skipped.sort_by(|one, other| one.path.cmp(&other.path));
         coverage.skipped.dedup();
+        if !matches!(self.question.sight, Sight::Staff) && !coverage.skipped.is_empty() {
+            // Which files those are, and what is wrong with them, is the machine's.
+            coverage.skipped = vec![SkippedFile {
+                path: "a part of the history".to_owned(),
+                reason: "cannot be read".to_owned(),
+            }];
+        }
         Ok(coverage)
     }
 }
@@ -236,13 +252,14 @@ fn user_group_table(question: &Question) -> Result<MemTable> {
         Field::new("user", DataType::Utf8View, false),
         Field::new("group", DataType::Utf8View, false),
     ]));
-    let pairs = || {
-        let groups = question.groups.iter();
-        groups.flat_map(|(group, users)| users.iter().map(move |user| (user, group)))
-    };
+    let members = question
+        .groups
+        .iter()
+        .flat_map(|(group, users)| users.iter().map(move |user| (user.as_str(), group.as_str())));
+    let members = question.sight.members(members);
     let columns: Vec<ArrayRef> = vec![
-        Arc::new(StringViewArray::from_iter_values(pairs().map(|(user, _)| user))),
-        Arc::new(StringViewArray::from_iter_values(pairs().map(|(_, group)| group))),
+        Arc::new(StringViewArray::from_iter_values(members.iter().map(|(user, _)| user))),
+        Arc::new(StringViewArray::from_iter_values(members.iter().map(|(_, group)| group))),
     ];
     let batch = RecordBatch::try_new(schema.clone(), columns)?;
     Ok(MemTable::try_new(schema, vec![vec![batch]])?)

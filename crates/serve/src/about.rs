@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use query::Question;
+use query::{Question, Sight};
 use report::Period;
 
 use crate::Site;
@@ -108,14 +108,21 @@ impl About {
         about
     }
 
-    /// The question, without the options, about a time of the page's own if none is said.
-    pub(crate) fn question(&self, site: &Site, unsaid: &Span) -> Result<Question, String> {
+    /// The question of somebody, without the options, about a time of the page's own if none is
+    /// said.
+    pub(crate) fn question(
+        &self,
+        site: &Site,
+        unsaid: &Span,
+        sight: &Sight,
+    ) -> Result<Question, String> {
         let now = (site.now)();
         let period = period(self.span.as_ref().unwrap_or(unsaid), &site.zone, now)?;
         Ok(Question {
             clusters: self.clusters.clone(),
             groups: site.groups.clone(),
             judgement: site.judgement.clone(),
+            sight: sight.clone(),
             now,
             ..Question::about(period)
         })

@@ -5,9 +5,11 @@
 //! `/api/v1` is for programs, `/metrics` for Prometheus.
 
 mod about;
+mod access;
 mod address;
 mod api;
 mod asset;
+mod connection;
 mod metrics;
 mod page;
 mod respond;
@@ -19,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
-use axum::middleware::map_response;
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::get;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -28,8 +30,11 @@ use query::Judgement;
 use query::metric::{LastSeen, MetricOptions};
 use tokio::net::TcpListener;
 
+use access::Gate;
 use respond::respond;
 use timing::Timings;
+
+pub use access::{Access, Need, Network, Proxy, Scope, Store, routes};
 
 /// What the pages are about.
 pub struct Site {
@@ -41,6 +46,8 @@ pub struct Site {
     pub judgement: Arc<Judgement>,
     /// How metrics are made.
     pub metrics: MetricOptions,
+    /// Who may see what; without any everybody sees everything, which is for one machine alone.
+    pub access: Option<Access>,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
@@ -50,14 +57,15 @@ pub async fn run(
     listener: TcpListener,
     site: Site,
     stop: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
-    axum::serve(listener, router(site)).with_graceful_shutdown(stop).await
+) -> anyhow::Result<()> {
+    Ok(connection::serve(listener, router(site)?, stop).await?)
 }
 
 /// What requests share.
 pub(crate) struct App {
     pub(crate) site: Arc<Site>,
     pub(crate) timings: Timings,
+    pub(crate) gate: Gate,
     seen: Mutex<Option<Arc<LastSeen>>>,
 }
 
@@ -76,16 +84,23 @@ impl App {
     }
 }
 
-fn router(site: Site) -> Router {
+fn router(site: Site) -> anyhow::Result<Router> {
+    let gate = Gate::open(site.access.clone(), site.now)?;
     let site = Arc::new(site);
-    let app =
-        Arc::new(App { site: site.clone(), timings: Timings::default(), seen: Mutex::default() });
-    Router::new()
+    let app = Arc::new(App {
+        site: site.clone(),
+        timings: Timings::default(),
+        gate,
+        seen: Mutex::default(),
+    });
+    Ok(Router::new()
         .merge(page::router())
         .merge(api::router())
+        .merge(access::router())
         .route("/asset/{name}", get(asset::asset))
-        .with_state(app)
+        .with_state(app.clone())
         // Metrics have a state of their own, and keep the state of this router out.
         .merge(metrics::router(site.clone()).with_state(site))
-        .layer(map_response(respond::guard))
+        .layer(from_fn_with_state(app, access::admit))
+        .layer(map_response(respond::guard)))
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use query::Refused;
+use query::{Hidden, Refused};
 
 /// No answer is worth more of the machine's time.
 const MOST_SECONDS: u64 = 60;
@@ -30,6 +30,9 @@ impl From<anyhow::Error> for Trouble {
     fn from(error: anyhow::Error) -> Trouble {
         if let Some(refused) = error.downcast_ref::<Refused>() {
             return Trouble::bad_request(refused.to_string());
+        }
+        if let Some(hidden) = error.downcast_ref::<Hidden>() {
+            return Trouble::new(StatusCode::FORBIDDEN, hidden.to_string());
         }
         tracing::error!("cannot answer a request: {error:#}");
         Trouble::new(

@@ -19,6 +19,7 @@ pub use nodes::LOOK as NODES;
 pub use queue::LOOK as QUEUE;
 pub use sources::LOOK as SOURCES;
 
+use crate::Sight;
 use crate::analysis;
 use crate::metric::LastSeen;
 
@@ -43,6 +44,8 @@ pub struct Shown<'a> {
     /// What rows must have, by the name of a column.
     pub filters: &'a BTreeMap<String, String>,
     pub top: Option<usize>,
+    /// What who asks may see.
+    pub sight: &'a Sight,
 }
 
 impl Look {
@@ -61,7 +64,9 @@ impl Look {
     ) -> Report {
         let is_shown =
             |live: &&Live| shown.clusters.is_empty() || shown.clusters.contains(&live.cluster);
-        let lives: Vec<&Live> = seen.lives().iter().filter(is_shown).collect();
+        let lives: Vec<_> =
+            seen.lives().iter().filter(is_shown).map(|live| shown.sight.veil_live(live)).collect();
+        let lives: Vec<&Live> = lives.iter().map(AsRef::as_ref).collect();
         let mut rows = (self.rows)(&lives, now);
         for (place, column) in self.columns.iter().enumerate() {
             if let Some(wanted) = shown.filters.get(column.name) {

@@ -5,19 +5,20 @@ mod openapi;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::get;
+use axum::{Extension, Router};
+use query::Ask;
 use query::now::{LOOKS, Shown};
-use query::{ANALYSES, Ask};
 use report::Report;
 use serde_json::{Value, json};
 use view::Look;
 
 use crate::App;
 use crate::about::{About, Span};
+use crate::access::Visitor;
 use crate::respond::respond;
 use crate::trouble::{Trouble, in_time};
 
@@ -57,9 +58,10 @@ async fn clusters(State(app): State<Arc<App>>) -> Response {
     }
 }
 
-async fn reports() -> Response {
-    let reports: Vec<Value> = ANALYSES
-        .iter()
+async fn reports(Extension(visitor): Extension<Visitor>) -> Response {
+    let reports: Vec<Value> = visitor
+        .sight
+        .analyses()
         .map(|analysis| {
             let options: Vec<Value> = analysis
                 .options
@@ -74,6 +76,7 @@ async fn reports() -> Response {
 
 async fn report(
     State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
     Path(name): Path<String>,
     Query(pairs): Pairs,
 ) -> Response {
@@ -82,7 +85,8 @@ async fn report(
         let analysis = query::analysis(&name)
             .map_err(|error| Trouble::new(StatusCode::NOT_FOUND, error.to_string()))?;
         let (about, paging) = read(&pairs)?;
-        let question = about.question(&app.site, &SPAN).map_err(Trouble::bad_request)?;
+        let question =
+            about.question(&app.site, &SPAN, &visitor.sight).map_err(Trouble::bad_request)?;
         let ask = Ask { analysis, options: about.options, top: None };
         let mut reports = query::run_each(&app.site.lake, &[ask], &question).await?;
         let report = reports.pop().expect("one ask has one report");
@@ -95,6 +99,7 @@ async fn report(
 
 async fn now(
     State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
     Path(name): Path<String>,
     Query(pairs): Pairs,
 ) -> Response {
@@ -107,7 +112,12 @@ async fn now(
         if let Some(name) = about.options.keys().find(|name| !look.has_column(name)) {
             return Err(Trouble::bad_request(format!("{} has no column {name:?}", look.name)));
         }
-        let shown = Shown { clusters: &about.clusters, filters: &about.options, top: None };
+        let shown = Shown {
+            clusters: &about.clusters,
+            filters: &about.options,
+            top: None,
+            sight: &visitor.sight,
+        };
         let seen = app.seen().await?;
         let report = look.report(&seen, &shown, &app.site.zone, (app.site.now)());
         Ok(page_of(report, paging))

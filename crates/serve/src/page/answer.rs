@@ -10,13 +10,17 @@ use query::{Ask, Question};
 use report::{Picture, Report};
 use view::{Format, Look};
 
-use super::{Page, Section, Show, form, frame, gpus};
+use super::{Page, Request, Section, Show, form, frame, gpus};
 use crate::App;
 use crate::about::About;
+use crate::access::Visitor;
 use crate::address::Root;
 use crate::respond::respond;
 use crate::trouble::{Trouble, in_time};
 use crate::wanted::{Wanted, accepted, without_ending};
+
+/// In the place of what others do not see.
+const FOR_STAFF: &str = "Only staff may see this.";
 
 /// One part of an answered page.
 pub(super) struct Part {
@@ -38,6 +42,7 @@ pub(super) enum Content {
 pub(super) struct Asked<'a> {
     pub(super) app: &'a App,
     pub(super) page: &'a Page,
+    pub(super) visitor: &'a Visitor,
     pub(super) root: Root,
     pub(super) about: About,
     /// What the page is about, by the names in its path.
@@ -48,36 +53,31 @@ pub(super) struct Asked<'a> {
 }
 
 /// Answers a request for a page, in the format that is wanted.
-pub(super) async fn answer(
-    app: &App,
-    page: &Page,
-    pairs: &[(String, String)],
-    uri: &Uri,
-    headers: &HeaderMap,
-) -> Response {
+pub(super) async fn answer(app: &App, page: &Page, request: &Request<'_>) -> Response {
     let began = (app.site.now)();
-    let (path, ending) = without_ending(uri.path());
+    let (path, ending) = without_ending(request.uri.path());
     let wanted = match ending {
         Some(format) => Wanted::Format(format),
-        None => accepted(headers),
+        None => accepted(request.headers),
     };
-    match in_time(shown(app, page, pairs, path, &wanted)).await {
+    match in_time(shown(app, page, request, path, &wanted)).await {
         Ok(mut response) => {
             response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
             app.timings.note(page.path, began, (app.site.now)());
             response
         }
-        Err(trouble) => refuse(app, uri, headers, &trouble).await,
+        Err(trouble) => refuse(app, request, &trouble).await,
     }
 }
 
 async fn shown(
     app: &App,
     page: &Page,
-    pairs: &[(String, String)],
+    request: &Request<'_>,
     path: &str,
     wanted: &Wanted,
 ) -> Result<Response, Trouble> {
+    let Request { pairs, visitor, .. } = *request;
     let about = About::read(pairs).map_err(Trouble::bad_request)?;
     // Forms send what is blank; an address to keep has only what was chosen.
     if pairs.iter().any(|(_, value)| value.is_empty()) {
@@ -92,10 +92,11 @@ async fn shown(
     if let Some(cluster) = names.remove("cluster") {
         about_here.clusters = vec![cluster];
     }
-    let question = about_here.question(&app.site, &page.span).map_err(Trouble::bad_request)?;
+    let question =
+        about_here.question(&app.site, &page.span, &visitor.sight).map_err(Trouble::bad_request)?;
     let is_page = matches!(wanted, Wanted::Page);
     let root = Root::seen_from(path);
-    let asked = Asked { app, page, root, about, names, question, is_page };
+    let asked = Asked { app, page, visitor, root, about, names, question, is_page };
     let parts = asked.parts().await?;
     match wanted {
         Wanted::Page => {
@@ -118,22 +119,39 @@ fn formatted(format: &'static dyn Format, parts: Vec<Part>) -> Response {
 }
 
 /// Says why there is no answer, as a page or in words.
-pub(super) async fn refuse(
+pub(super) async fn refuse(app: &App, request: &Request<'_>, trouble: &Trouble) -> Response {
+    let Request { uri, headers, visitor, .. } = *request;
+    refuse_whom(app, uri, headers, Some(visitor), trouble).await
+}
+
+/// Says why there is no answer to somebody of whom nothing is known, and who may see nothing.
+pub(crate) async fn refuse_stranger(
     app: &App,
     uri: &Uri,
     headers: &HeaderMap,
     trouble: &Trouble,
 ) -> Response {
+    refuse_whom(app, uri, headers, None, trouble).await
+}
+
+async fn refuse_whom(
+    app: &App,
+    uri: &Uri,
+    headers: &HeaderMap,
+    visitor: Option<&Visitor>,
+    trouble: &Trouble,
+) -> Response {
     let (path, ending) = without_ending(uri.path());
     match (ending, accepted(headers)) {
         (None, Wanted::Page) => {
-            html(trouble.status, frame::trouble(app, &Root::seen_from(path), trouble).await)
+            let page = frame::trouble(app, &Root::seen_from(path), visitor, trouble).await;
+            html(trouble.status, page)
         }
         _ => crate::respond::say(trouble.status, &trouble.words),
     }
 }
 
-fn html(status: StatusCode, page: String) -> Response {
+pub(super) fn html(status: StatusCode, page: String) -> Response {
     respond(status, "text/html; charset=utf-8", page.into_bytes())
 }
 
@@ -169,6 +187,10 @@ impl Asked<'_> {
         let mut parts = Vec::new();
         for section in sections() {
             let content = match section.show {
+                Show::Report { .. } | Show::Drawn { .. } if self.ask(section).is_none() => {
+                    Content::Words(FOR_STAFF.to_owned())
+                }
+                Show::Holdings if !self.visitor.is_staff() => Content::Words(FOR_STAFF.to_owned()),
                 Show::Report { .. } => {
                     Content::Report(reports.next().expect("each ask has a report"))
                 }
@@ -186,6 +208,7 @@ impl Asked<'_> {
                         clusters: &self.question.clusters,
                         filters: &filters,
                         top: Some(top).filter(|_| self.is_page),
+                        sight: &self.visitor.sight,
                     };
                     let seen = self.app.seen().await?;
                     Content::Report(look.report(&seen, &shown, &site.zone, self.question.now))
@@ -228,7 +251,7 @@ impl Asked<'_> {
         said
     }
 
-    /// What a section asks the lake, if it asks anything.
+    /// What a section asks the lake, if it asks anything and may.
     pub(super) fn ask(&self, section: &Section) -> Option<Ask<'static>> {
         let (name, constants, top) = match section.show {
             Show::Report { name, said, top, .. } => (name, said, Some(top)),
@@ -236,6 +259,7 @@ impl Asked<'_> {
             _ => return None,
         };
         let analysis = query::analysis(name).expect("a test asks for the reports of all pages");
+        self.visitor.sight.covers(analysis).ok()?;
         let mut options = self.said();
         for (name, value) in constants {
             options.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());

@@ -1,12 +1,15 @@
 //! What all pages have around what they show.
 
+use axum::http::StatusCode;
+use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
 
-use super::answer::{Asked, Content, Part};
+use super::answer::{Asked, Content, Part, html as respond};
 use super::section::section;
 use super::{PAGES, form, freshness};
 use crate::App;
 use crate::about::About;
+use crate::access::Visitor;
 use crate::address::Root;
 use crate::asset::{SCRIPT, STYLE};
 use crate::trouble::Trouble;
@@ -26,6 +29,7 @@ pub(super) async fn page(asked: &Asked<'_>, parts: &[Part]) -> anyhow::Result<St
     let surroundings = Surroundings {
         title: &title,
         root: &asked.root,
+        visitor: Some(asked.visitor),
         family: Some(asked.page.family()),
         place: asked.about.place(),
         formats: if formats { formats_of_page(asked) } else { Vec::new() },
@@ -34,17 +38,33 @@ pub(super) async fn page(asked: &Asked<'_>, parts: &[Part]) -> anyhow::Result<St
 }
 
 /// A page that says why there is no other.
-pub(super) async fn trouble(app: &App, root: &Root, trouble: &Trouble) -> String {
+pub(super) async fn trouble(
+    app: &App,
+    root: &Root,
+    visitor: Option<&Visitor>,
+    trouble: &Trouble,
+) -> String {
     let title = trouble.status.canonical_reason().unwrap_or("Trouble");
     let main = html! { h1 { (title) } p { (trouble.words) } };
-    let surroundings =
-        Surroundings { title, root, family: None, place: About::default(), formats: Vec::new() };
-    surroundings.around(app, &main).await
+    Surroundings::bare(title, root, visitor).around(app, &main).await
+}
+
+/// A page for somebody of whom nothing is known: it shows nothing of the site.
+pub(crate) async fn plain(
+    app: &App,
+    root: &Root,
+    status: StatusCode,
+    title: &str,
+    main: &Markup,
+) -> Response {
+    respond(status, Surroundings::bare(title, root, None).around(app, main).await)
 }
 
 struct Surroundings<'a> {
     title: &'a str,
     root: &'a Root,
+    /// Who sees the page; those who are nobody are shown no other page.
+    visitor: Option<&'a Visitor>,
     /// Which page of the navigation it is or belongs to.
     family: Option<&'static str>,
     place: About,
@@ -52,7 +72,26 @@ struct Surroundings<'a> {
     formats: Vec<(&'static str, String)>,
 }
 
-impl Surroundings<'_> {
+impl<'a> Surroundings<'a> {
+    fn bare(title: &'a str, root: &'a Root, visitor: Option<&'a Visitor>) -> Surroundings<'a> {
+        let place = About::default();
+        Surroundings { title, root, visitor, family: None, place, formats: Vec::new() }
+    }
+
+    /// Who is logged in, and how to change that.
+    fn who(&self, visitor: &Visitor) -> Markup {
+        html! {
+            @if let Some(name) = &visitor.name {
+                p class="who" {
+                    (name)
+                    @if visitor.can_leave() { " · " a href=(self.root.to(&["logout"], "")) { "log out" } }
+                } "\n"
+            } @else if visitor.can_enter() {
+                p class="who" { a href=(self.root.to(&["login"], "")) { "Log in" } } "\n"
+            }
+        }
+    }
+
     async fn around(&self, app: &App, main: &Markup) -> String {
         let query = self.place.query();
         let asset = |name: &str| self.root.to(&["asset", name], "");
@@ -70,6 +109,7 @@ impl Surroundings<'_> {
                 body { "\n"
                     a class="skip" href="#main" { "Skip to the content" } "\n"
                     header { "\n"
+                        @if let Some(visitor) = self.visitor {
                         nav aria-label="Pages" { ul { "\n"
                             @for page in PAGES.iter().filter(|page| !page.is_of_one()) {
                                 @let is_here = self.family == Some(page.family());
@@ -80,7 +120,9 @@ impl Surroundings<'_> {
                                 } } "\n"
                             }
                         } } "\n"
-                        (freshness::line(app).await)
+                        (freshness::line(app, visitor).await)
+                        (self.who(visitor))
+                        }
                     } "\n"
                     main id="main" { "\n" (main) } "\n"
                     footer {

@@ -8,15 +8,17 @@ use query::now::{SOURCES, Shown};
 use report::Value;
 
 use crate::App;
+use crate::access::Visitor;
 
 /// How old what is known of each cluster is, and of each of its sources.
-pub(super) async fn line(app: &App) -> Markup {
+pub(super) async fn line(app: &App, visitor: &Visitor) -> Markup {
     let site = &app.site;
     let now = (site.now)();
     let Ok(seen) = app.seen().await else {
         return html! { p class="fresh stale" { "It is not known how fresh this is." } };
     };
-    let shown = Shown { clusters: &[], filters: &BTreeMap::new(), top: None };
+    let filters = BTreeMap::new();
+    let shown = Shown { clusters: &[], filters: &filters, top: None, sight: &visitor.sight };
     let rows = SOURCES.report(&seen, &shown, &site.zone, now).table.rows;
     let mut clusters: BTreeMap<&str, Vec<Source>> = BTreeMap::new();
     for row in &rows {

@@ -15,20 +15,23 @@ mod section;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::get;
+use axum::{Extension, Router};
 use query::now::Look;
 use report::{Picture, Report};
 use view::Layout;
 
 use crate::App;
 use crate::about::Span;
+use crate::access::Visitor;
 use crate::trouble::Trouble;
 use crate::wanted::ENDINGS;
 
+pub(crate) use answer::refuse_stranger;
+pub(crate) use frame::plain;
 pub(crate) use list::PAGES;
 
 /// A page.
@@ -98,6 +101,17 @@ impl Page {
         self.path[1..].split('/').next().unwrap_or_default()
     }
 
+    /// The paths at which it is routed: its own, and of a list those with endings. What ends the
+    /// path of one of something is a part of its name there.
+    pub(crate) fn routes(&self) -> Vec<String> {
+        let mut routes = vec![self.path.to_owned()];
+        if !self.is_of_one() {
+            let path = if self.path == "/" { "/overview" } else { self.path };
+            routes.extend(ENDINGS.map(|ending| format!("{path}.{ending}")));
+        }
+        routes
+    }
+
     /// Whether it is about one of what another page lists.
     pub(crate) fn is_of_one(&self) -> bool {
         self.path.contains('{')
@@ -108,25 +122,38 @@ pub(crate) fn router() -> Router<Arc<App>> {
     let mut router = Router::new();
     for page in PAGES {
         let handler = move |State(app): State<Arc<App>>,
+                            Extension(visitor): Extension<Visitor>,
                             Query(pairs): Query<Vec<(String, String)>>,
                             uri: Uri,
                             headers: HeaderMap| async move {
-            answer::answer(&app, page, &pairs, &uri, &headers).await
+            let request =
+                Request { visitor: &visitor, pairs: &pairs, uri: &uri, headers: &headers };
+            answer::answer(&app, page, &request).await
         };
-        router = router.route(page.path, get(handler));
-        if !page.is_of_one() {
-            let path = if page.path == "/" { "/overview" } else { page.path };
-            for ending in ENDINGS {
-                router = router.route(&format!("{path}.{ending}"), get(handler));
-            }
+        for path in page.routes() {
+            router = router.route(&path, get(handler));
         }
     }
     router.route(reports::PATH, get(reports::one)).fallback(nothing_here)
 }
 
-async fn nothing_here(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Response {
+async fn nothing_here(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
     let trouble = Trouble::new(StatusCode::NOT_FOUND, "There is no such page.");
-    answer::refuse(&app, &uri, &headers, &trouble).await
+    let request = Request { visitor: &visitor, pairs: &[], uri: &uri, headers: &headers };
+    answer::refuse(&app, &request, &trouble).await
+}
+
+/// What is asked for a page, and by whom.
+pub(crate) struct Request<'a> {
+    visitor: &'a Visitor,
+    pairs: &'a [(String, String)],
+    uri: &'a Uri,
+    headers: &'a HeaderMap,
 }
 
 #[cfg(test)]

@@ -3,17 +3,18 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use maud::{Markup, html};
-use query::ANALYSES;
 use view::Layout;
 
 use super::answer::{self, Asked};
-use super::{Page, Section, Show};
+use super::{Page, Request, Section, Show};
 use crate::App;
 use crate::about::Span;
+use crate::access::Visitor;
 use crate::trouble::Trouble;
 use crate::wanted::without_ending;
 
@@ -26,19 +27,25 @@ const MOST_ROWS: usize = 500;
 /// `/reports/{report}`: a page of one report, on which all that it can be told can be chosen.
 pub(super) async fn one(
     State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
     Query(pairs): Query<Vec<(String, String)>>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Response {
+    let request = Request { visitor: &visitor, pairs: &pairs, uri: &uri, headers: &headers };
     let (path, _) = without_ending(uri.path());
     let name = path.rsplit('/').next().unwrap_or_default();
     let analysis = match query::analysis(name) {
         Ok(analysis) => analysis,
         Err(error) => {
             let trouble = Trouble::new(StatusCode::NOT_FOUND, error.to_string());
-            return answer::refuse(&app, &uri, &headers, &trouble).await;
+            return answer::refuse(&app, &request, &trouble).await;
         }
     };
+    if let Err(hidden) = visitor.sight.covers(analysis) {
+        let trouble = Trouble::new(StatusCode::FORBIDDEN, hidden.to_string());
+        return answer::refuse(&app, &request, &trouble).await;
+    }
     let show =
         Show::Report { name: analysis.name, said: &[], top: MOST_ROWS, layout: Layout::Rows };
     let page = Page {
@@ -53,7 +60,7 @@ pub(super) async fn one(
             Section { heading: "", show: Show::Definition(analysis.name) },
         ]),
     };
-    answer::answer(&app, &page, &pairs, &uri, &headers).await
+    answer::answer(&app, &page, &request).await
 }
 
 /// Links to all reports.
@@ -61,7 +68,7 @@ pub(super) fn list(asked: &Asked<'_>) -> Markup {
     let query = asked.about.place().query();
     html! {
         ul class="list" {
-            @for analysis in ANALYSES {
+            @for analysis in asked.question.sight.analyses() {
                 li {
                     a href=(asked.root.to(&["reports", analysis.name], &query)) {
                         (analysis.question)

@@ -1,0 +1,327 @@
+//! Who asks, and what they may see. Every request passes [`admit`]: nobody gets further without a
+//! route that has a rule, an identity that fits it, and a line in the record.
+
+mod attempts;
+mod login;
+mod network;
+mod record;
+mod rule;
+mod session;
+mod store;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Result;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
+use query::{Secret, Sight};
+
+use crate::App;
+use crate::address::{Root, query_of};
+use crate::connection::Peer;
+use crate::page::refuse_stranger;
+use crate::respond::say;
+use crate::trouble::Trouble;
+use crate::wanted::{Wanted, accepted, without_ending};
+use attempts::Attempts;
+use record::{Line, Log};
+use session::Sessions;
+
+pub(crate) use login::router;
+pub use network::Network;
+pub use rule::{Need, routes};
+pub use store::{Scope, Store};
+
+/// How a site knows who asks, and who is who.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Access {
+    /// Whether those who do not say who they are see what is public.
+    pub is_public: bool,
+    /// Users who see everything.
+    pub staff: BTreeSet<String>,
+    /// Accounts of which a user sees everything.
+    pub coordinators: BTreeMap<String, Vec<String>>,
+    /// Who says who asks, instead of a password.
+    pub proxy: Option<Proxy>,
+    /// Where users, tokens, the secret of pseudonyms and the record of requests are kept.
+    pub folder: PathBuf,
+    /// Whether browsers may send a session without encryption: on this machine only.
+    pub is_local: bool,
+}
+
+/// A server in front of ours that knows who asks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proxy {
+    /// The header in which it says so.
+    pub header: String,
+    /// Where it asks from. What others say in that header counts for nothing.
+    pub trusted: Vec<Network>,
+}
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub(crate) struct Visitor {
+    /// Unknown where nobody asked.
+    pub(crate) name: Option<String>,
+    pub(crate) sight: Sight,
+    how: How,
+}
+
+/// How somebody is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum How {
+    /// There is nothing configured, and only this machine can ask.
+    Open,
+    Anonymous,
+    Proxy,
+    Token,
+    Session,
+}
+
+impl Visitor {
+    fn may(&self, need: Need) -> bool {
+        match need {
+            Need::Nothing | Need::Sight => true,
+            Need::Name => !matches!(self.sight, Sight::Public { .. }),
+            Need::Staff => self.is_staff(),
+        }
+    }
+
+    pub(crate) fn is_staff(&self) -> bool {
+        matches!(self.sight, Sight::Staff)
+    }
+
+    /// Whether there is a session to end.
+    pub(crate) fn can_leave(&self) -> bool {
+        self.how == How::Session
+    }
+
+    /// Whether a login would show more.
+    pub(crate) fn can_enter(&self) -> bool {
+        self.how == How::Anonymous
+    }
+}
+
+/// What admitting needs.
+pub(crate) struct Gate {
+    /// Without any, everybody who can ask is staff.
+    known: Option<Known>,
+    now: fn() -> Timestamp,
+}
+
+struct Known {
+    access: Access,
+    store: Store,
+    secret: Secret,
+    sessions: Sessions,
+    attempts: Attempts,
+    log: Log,
+}
+
+impl Gate {
+    pub(crate) fn open(access: Option<Access>, now: fn() -> Timestamp) -> Result<Gate> {
+        let known = match access {
+            None => None,
+            Some(access) => {
+                let store = Store::create(&access.folder)?;
+                Some(Known {
+                    secret: store.secret()?,
+                    log: Log::open(&store.log_path())?,
+                    sessions: Sessions::default(),
+                    attempts: Attempts::default(),
+                    store,
+                    access,
+                })
+            }
+        };
+        Ok(Gate { known, now })
+    }
+
+    /// Who asks; nobody if they do not say.
+    fn visitor(&self, peer: IpAddr, headers: &HeaderMap) -> Result<Option<Visitor>, Trouble> {
+        let Some(known) = &self.known else {
+            return Ok(Some(Visitor { name: None, sight: Sight::Staff, how: How::Open }));
+        };
+        if let Some(token) = bearer(headers) {
+            return known.of_token(token).map(Some);
+        }
+        if let Some(name) = known.access.said_by_proxy(peer, headers)? {
+            return Ok(Some(known.of_name(name, How::Proxy)));
+        }
+        if let Some(id) = session::cookie(headers, session::COOKIE)
+            && let Some(name) = known.sessions.name(&id, (self.now)())
+        {
+            return Ok(Some(known.of_name(name, How::Session)));
+        }
+        Ok(known.access.is_public.then(|| Visitor {
+            name: None,
+            sight: Sight::Public { secret: known.secret.clone() },
+            how: How::Anonymous,
+        }))
+    }
+}
+
+impl Known {
+    fn of_name(&self, name: String, how: How) -> Visitor {
+        let sight = if self.access.staff.contains(&name) { Sight::Staff } else { self.own(&name) };
+        Visitor { name: Some(name), sight, how }
+    }
+
+    fn own(&self, name: &str) -> Sight {
+        let accounts = self.access.coordinators.get(name).cloned().unwrap_or_default();
+        Sight::Own { user: name.to_owned(), accounts, secret: self.secret.clone() }
+    }
+
+    fn of_token(&self, token: &str) -> Result<Visitor, Trouble> {
+        let Some((name, scope)) = self.store.token(token)? else {
+            return Err(Trouble::new(StatusCode::UNAUTHORIZED, "There is no such token."));
+        };
+        let sight = match scope {
+            Scope::Staff => Sight::Staff,
+            Scope::Own => self.own(&name),
+            Scope::Public => Sight::Public { secret: self.secret.clone() },
+        };
+        Ok(Visitor { name: Some(name), sight, how: How::Token })
+    }
+}
+
+impl Access {
+    fn is_trusted(&self, peer: IpAddr) -> bool {
+        let networks = self.proxy.iter().flat_map(|proxy| &proxy.trusted);
+        networks.into_iter().any(|network| network.contains(peer))
+    }
+
+    /// Whom a trusted proxy names. More than one name is a mistake, and nobody's.
+    fn said_by_proxy(&self, peer: IpAddr, headers: &HeaderMap) -> Result<Option<String>, Trouble> {
+        let Some(proxy) = self.proxy.as_ref().filter(|_| self.is_trusted(peer)) else {
+            return Ok(None);
+        };
+        let mut said = headers.get_all(proxy.header.as_str()).iter();
+        let (Some(name), None) = (said.next(), said.next()) else {
+            return match headers.contains_key(proxy.header.as_str()) {
+                true => Err(Trouble::bad_request("The proxy names more than one user.")),
+                false => Ok(None),
+            };
+        };
+        let name = name.to_str().unwrap_or_default().trim();
+        if name.is_empty() {
+            return Ok(None);
+        }
+        if !store::is_name(name) {
+            return Err(Trouble::bad_request("The proxy names somebody who cannot be a user."));
+        }
+        Ok(Some(name.to_owned()))
+    }
+
+    /// Where a request comes from: behind a trusted proxy, what it says last.
+    fn origin(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let said = headers.get("x-forwarded-for").and_then(|value| value.to_str().ok());
+        let last = said.and_then(|said| said.rsplit(',').next()?.trim().parse().ok());
+        last.filter(|_| self.is_trusted(peer)).unwrap_or(peer)
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let said = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = said.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// Lets a request pass, or says why not.
+pub(crate) async fn admit(
+    State(app): State<Arc<App>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    // Only our own listener makes requests, and it says where they come from.
+    let Some(Peer(peer)) = request.extensions().get::<Peer>().copied() else {
+        return say(StatusCode::FORBIDDEN, "It is not known where this comes from.");
+    };
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let matched = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+    let headers = request.headers().clone();
+    let gate = &app.gate;
+    let visitor = gate.visitor(peer, &headers);
+    let name = visitor.as_ref().ok().and_then(|known| known.as_ref()?.name.clone());
+    let response = match (visitor, need(matched.as_deref())) {
+        (Err(trouble), _) => refuse_stranger(&app, &uri, &headers, &trouble).await,
+        (Ok(_), None) => {
+            tracing::error!("nobody has decided who may see {}", uri.path());
+            refuse_stranger(
+                &app,
+                &uri,
+                &headers,
+                &Trouble::new(StatusCode::FORBIDDEN, "Nobody may see this."),
+            )
+            .await
+        }
+        (Ok(None), Some(Need::Nothing)) => next.run(request).await,
+        (Ok(None), Some(_)) => send_to_login(&request),
+        (Ok(Some(visitor)), Some(need)) if visitor.may(need) => {
+            request.extensions_mut().insert(visitor);
+            next.run(request).await
+        }
+        (Ok(Some(visitor)), Some(_)) if visitor.can_enter() => send_to_login(&request),
+        (Ok(Some(_)), Some(need)) => {
+            let words = if need == Need::Staff {
+                "Only staff may see this."
+            } else {
+                "You may not see this."
+            };
+            refuse_stranger(&app, &uri, &headers, &Trouble::new(StatusCode::FORBIDDEN, words)).await
+        }
+    };
+    if let Some(known) = &gate.known
+        && matched.as_deref() != Some(rule::ASSET)
+    {
+        known.log.add(&Line {
+            time: (gate.now)(),
+            who: name.as_deref(),
+            from: known.access.origin(peer, &headers),
+            method: &method,
+            address: &uri,
+            status: response.status(),
+        });
+    }
+    response
+}
+
+/// What a route needs; nothing if nobody has decided. What has no route is for nobody but those who
+/// may see something.
+fn need(matched: Option<&str>) -> Option<Need> {
+    match matched {
+        Some(path) => rule::of(path),
+        None => Some(Need::Sight),
+    }
+}
+
+/// A browser is shown where to say who asks; a program is told to.
+fn send_to_login(request: &Request) -> Response {
+    let (path, ending) = without_ending(request.uri().path());
+    let is_for_programs = path.starts_with("/api/") || path.starts_with("/metrics");
+    let is_page =
+        matches!(accepted(request.headers()), Wanted::Page) && accepts_html(request.headers());
+    if request.method() == Method::GET && ending.is_none() && is_page && !is_for_programs {
+        let wanted = request.uri().path_and_query().map_or("/", |wanted| wanted.as_str());
+        let query = query_of(&[("next".to_owned(), wanted.to_owned())]);
+        let address = Root::seen_from(request.uri().path()).to(&["login"], &query);
+        if let Ok(location) = HeaderValue::from_str(&address) {
+            return (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response();
+        }
+    }
+    let mut response = say(StatusCode::UNAUTHORIZED, "Say who you are: log in, or send a token.");
+    let scheme = HeaderValue::from_static("Bearer realm=\"plimsoll\"");
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+    response
+}
+
+fn accepts_html(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/html"))
+}

@@ -1,0 +1,87 @@
+//! What each route needs. One that is not in the list nobody may see.
+
+use crate::page::PAGES;
+
+/// What one must be to see what a route shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Nobody in particular: it shows nothing of the site.
+    Nothing,
+    /// Anybody who sees anything, if only what is public: what is shown is cut to that.
+    Sight,
+    /// Somebody with a name.
+    Name,
+    Staff,
+}
+
+/// The style sheet and the script.
+pub(super) const ASSET: &str = "/asset/{name}";
+
+/// Every route, and what it needs. What endings of a page show is what the page shows.
+static RULES: [(&str, Need); 27] = [
+    ("/", Need::Sight),
+    ("/jobs", Need::Sight),
+    ("/jobs/{cluster}/{job}", Need::Sight),
+    ("/users", Need::Sight),
+    ("/users/{user}", Need::Sight),
+    ("/groups", Need::Sight),
+    ("/groups/{group}", Need::Sight),
+    ("/accounts", Need::Sight),
+    ("/accounts/{account}", Need::Sight),
+    ("/nodes", Need::Sight),
+    ("/nodes/{cluster}/{node}", Need::Sight),
+    ("/gpus", Need::Sight),
+    ("/backfill", Need::Sight),
+    ("/queue", Need::Sight),
+    ("/reports", Need::Sight),
+    ("/reports/{report}", Need::Sight),
+    ("/health", Need::Name),
+    ("/definitions", Need::Sight),
+    ("/api/v1", Need::Sight),
+    ("/api/v1/openapi.json", Need::Sight),
+    ("/api/v1/clusters", Need::Sight),
+    ("/api/v1/reports", Need::Sight),
+    ("/api/v1/reports/{name}", Need::Sight),
+    ("/api/v1/now/{name}", Need::Sight),
+    ("/api/{*rest}", Need::Sight),
+    // By user and account, in the scheduler's words.
+    ("/metrics", Need::Staff),
+    ("/metrics/{names}", Need::Staff),
+];
+
+/// What shows nothing of the site.
+static OPEN: [&str; 3] = [ASSET, "/login", "/logout"];
+
+/// What a route needs; nothing is known of one that is not in the list.
+pub(super) fn of(path: &str) -> Option<Need> {
+    if OPEN.contains(&path) {
+        return Some(Need::Nothing);
+    }
+    let page = PAGES
+        .iter()
+        .find(|page| page.routes().iter().any(|route| route == path))
+        .map(|page| page.path);
+    let path = page.unwrap_or(path);
+    RULES.iter().find(|(ruled, _)| *ruled == path).map(|(_, need)| *need)
+}
+
+/// Every route that has a rule, for those who check that each keeps it.
+pub fn routes() -> impl Iterator<Item = (&'static str, Need)> {
+    RULES.into_iter().chain(OPEN.map(|path| (path, Need::Nothing)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_has_a_rule() {
+        for page in PAGES {
+            assert!(of(page.path).is_some(), "{} has no rule", page.path);
+        }
+        assert_eq!(of("/users.json"), Some(Need::Sight));
+        assert_eq!(of("/health.csv"), Some(Need::Name));
+        assert_eq!(of("/overview.json"), Some(Need::Sight));
+        assert_eq!(of("/elsewhere"), None);
+    }
+}

@@ -1,0 +1,101 @@
+//! Connections: how many there may be, and how long a client may take. One that is slow to ask, or
+//! to read what it asked for, does not keep others from being answered.
+
+use std::io;
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::Request;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{sleep, timeout};
+use tower::ServiceExt;
+
+/// Connections at once; one more waits.
+const MOST: usize = 512;
+/// What a client has to say what it wants.
+const TO_ASK: Duration = Duration::from_secs(10);
+/// What it has for all that it asks on one connection; then it makes another one.
+const TO_STAY: Duration = Duration::from_secs(300);
+/// What it has to read the last answer.
+const TO_LEAVE: Duration = Duration::from_secs(60);
+
+/// The other end of the connection that a request came by.
+#[derive(Clone, Copy)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
+/// Answers requests until `stop`, and those that came before.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    let places = Arc::new(Semaphore::new(MOST));
+    let (running, is_running) = watch::channel(());
+    let mut stop = pin!(stop);
+    loop {
+        let accepted = async {
+            let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
+            Ok::<_, io::Error>((place, listener.accept().await?))
+        };
+        let accepted = tokio::select! {
+            accepted = accepted => accepted,
+            () = &mut stop => break,
+        };
+        match accepted {
+            Ok((place, (stream, peer))) => {
+                let (router, is_running) = (router.clone(), is_running.clone());
+                tokio::spawn(async move {
+                    answer(stream, peer.ip(), router, is_running).await;
+                    drop(place);
+                });
+            }
+            // The client left, or there are no more descriptors: one may be free in a moment.
+            Err(error) => {
+                tracing::warn!("cannot accept a connection: {error}");
+                sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+    drop((listener, running));
+    // Those that are slow are cut off.
+    let _ = timeout(TO_LEAVE, places.acquire_many(MOST as u32)).await;
+    Ok(())
+}
+
+async fn answer(
+    stream: TcpStream,
+    peer: IpAddr,
+    router: Router,
+    mut is_running: watch::Receiver<()>,
+) {
+    let service = TowerToHyperService::new(router.map_request(from(peer)));
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(TO_ASK);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    tokio::select! {
+        ended = connection.as_mut() => {
+            if let Err(error) = ended {
+                tracing::debug!("a connection ended: {error}");
+            }
+            return;
+        }
+        _ = is_running.changed() => {}
+        () = sleep(TO_STAY) => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    let _ = timeout(TO_LEAVE, connection).await;
+}
+
+fn from<B>(peer: IpAddr) -> impl FnMut(Request<B>) -> Request<B> + Clone {
+    move |mut request| {
+        request.extensions_mut().insert(Peer(peer));
+        request
+    }
+}
