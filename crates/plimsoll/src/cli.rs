@@ -85,6 +85,12 @@ pub(crate) enum Command {
     Export(Export),
     /// Show the reports as web pages, and metrics for Prometheus
     Serve(Serve),
+    /// Who may log in to the pages with a password
+    #[command(subcommand)]
+    User(User),
+    /// What programs say who they are with
+    #[command(subcommand)]
+    Token(Token),
     /// Fill a folder with a simulated site of two clusters, and show the first reports
     Demo(Demo),
 }
@@ -569,6 +575,34 @@ pub(crate) struct Serve {
     /// Collect too, at whole multiples of this time (s, m or h), as `collect --every` does
     #[arg(long, value_name = "TIME", value_parser = cadence)]
     pub(crate) collect: Option<Duration>,
+}
+
+#[derive(Subcommand)]
+#[command(after_help = "Example:\n  \
+    plimsoll user add ann\n\n\
+    What a user sees is by the name: staff, coordinators of accounts and everybody else are told apart\n\
+    by [access] in plimsoll.toml.")]
+pub(crate) enum User {
+    /// Add a user, or change a password; it is asked for, or read from the input
+    Add { name: String },
+    /// Remove a user
+    Remove { name: String },
+}
+
+#[derive(Subcommand)]
+#[command(after_help = "Examples:\n  \
+    plimsoll token add prometheus --scope staff\n  \
+    plimsoll token add ann                         what ann sees")]
+pub(crate) enum Token {
+    /// Make a token and show it; it is kept nowhere in clear
+    Add {
+        name: String,
+        /// What it lets a program see: all, what the user of that name sees, or what is public
+        #[arg(long, default_value = "self", value_parser = ["staff", "self", "public"])]
+        scope: String,
+    },
+    /// Remove all tokens of a name
+    Remove { name: String },
 }
 
 #[derive(Args)]

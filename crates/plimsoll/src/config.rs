@@ -1,5 +1,6 @@
 //! `plimsoll.toml`: found, read and checked whole before anything starts.
 
+mod access;
 mod check;
 mod search_server;
 
@@ -14,6 +15,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use query::Judgement;
 use query::metric::MetricOptions;
+use serve::Access;
 use source::slurm::Backfill;
 
 /// What the site told Plimsoll about itself.
@@ -35,6 +37,8 @@ pub(crate) struct Config {
     pub(crate) metrics: MetricOptions,
     /// Who is told of jobs, no two of one name.
     pub(crate) sinks: Vec<Sink>,
+    /// Who may see the pages; without it everybody who can ask may, which is for this machine alone.
+    pub(crate) access: Option<Access>,
 }
 
 /// A cluster to collect from.
@@ -202,6 +206,7 @@ impl Config {
             judgement: Arc::default(),
             metrics: MetricOptions::default(),
             sinks: Vec::new(),
+            access: None,
         })
     }
 }

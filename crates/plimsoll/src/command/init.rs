@@ -111,6 +111,17 @@ data_dir = \"data\"
 # name = \"lines\"
 # file = \"jobs.ndjson\"
 
+# Who may see the pages of `plimsoll serve`; without it, everybody on this machine and nobody else.
+# See docs/security.md.
+# [access]
+# anonymous = \"public\"
+# staff = [\"alice\"]
+# [access.coordinators]
+# bob = [\"physics\"]
+# [access.proxy]
+# header = \"X-Remote-User\"
+# trusted = [\"127.0.0.1\"]
+
 # What no scheduler says of GPUs. Machines are named by patterns of their whole names, with or
 # without the domain (* and ? stand for letters), or by /regular expressions/; case does not
 # matter. Machines with PrioritizedProjects are owned without being listed here.

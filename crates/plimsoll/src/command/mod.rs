@@ -1,5 +1,6 @@
 //! What the program does; a file a command.
 
+pub(crate) mod access;
 pub(crate) mod analyze;
 pub(crate) mod backfill;
 pub(crate) mod collect;

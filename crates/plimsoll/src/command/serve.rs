@@ -1,7 +1,8 @@
 //! `plimsoll serve`: the reports as web pages, and metrics for Prometheus.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use lake::Lake;
+use serve::Access;
 use source::{Live, Machine};
 use tokio::net::TcpListener;
 
@@ -16,6 +17,7 @@ pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
         Some(_) => Lake::create(&config.data_dir)?,
         None => Lake::open(&config.data_dir)?,
     };
+    let access = access(config, arguments)?;
     let listener = TcpListener::bind(arguments.listen).await.with_context(|| {
         format!("cannot listen on {}; --listen names another", arguments.listen)
     })?;
@@ -35,6 +37,7 @@ pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
         groups: config.groups.clone(),
         judgement: config.judgement.clone(),
         metrics: config.metrics,
+        access,
         now: || Live::default().now(),
     };
     serve::run(listener, site, async {
@@ -47,4 +50,22 @@ pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
         collecting.stop().await?;
     }
     Ok(Outcome::Done)
+}
+
+/// Who may see what. Nobody who can reach us from elsewhere sees anything by oversight.
+fn access(config: &Config, arguments: &Serve) -> Result<Option<Access>> {
+    let is_loopback = arguments.listen.ip().is_loopback();
+    match &config.access {
+        Some(access) => {
+            // A proxy on this machine may ask for the whole world.
+            let is_local = is_loopback && access.proxy.is_none();
+            Ok(Some(Access { is_local, ..access.clone() }))
+        }
+        None if is_loopback => Ok(None),
+        None => bail!(
+            "{} can be reached from other machines, and nobody has said who may see what: write \
+             [access] into plimsoll.toml (see docs/security.md), or listen on 127.0.0.1",
+            arguments.listen
+        ),
+    }
 }

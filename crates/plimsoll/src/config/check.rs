@@ -20,11 +20,12 @@ use toml::de::{DeTable, DeValue};
 use super::search_server::{Place, search_server};
 use super::{
     Cluster, Config, ConfigError, DEFAULT_DATA_DIR, Environment, Kind, LONGEST_CLUSTER_NAME,
-    SearchServer, Sink, is_cluster_name, shown,
+    SearchServer, Sink, access, is_cluster_name, shown,
 };
 use query::metric::MetricOptions;
 use query::{Judgement, Preemptible, nearest};
 use record::IdleGpu;
+use serve::Access;
 
 /// The lake is made of days: a cluster that is sampled less than daily has days without a sample.
 pub(crate) const LONGEST_CADENCE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -67,15 +68,18 @@ pub(super) fn config(
             preemptible: settings.clusters.iter().filter_map(preemptible).collect(),
             ..settings.judgement
         };
+        let data_dir = folder.join(settings.data_dir.unwrap_or(DEFAULT_DATA_DIR.into()));
+        let access = settings.access.map(|known| access::below(known, folder, &data_dir));
         Ok(Config {
             path: Some(path.to_owned()),
-            data_dir: folder.join(settings.data_dir.unwrap_or(DEFAULT_DATA_DIR.into())),
+            data_dir,
             zone: settings.zone.unwrap_or_else(|| environment.system_zone.clone()),
             clusters: settings.clusters.into_iter().map(|cluster| below(folder, cluster)).collect(),
             groups: settings.groups,
             judgement: Arc::new(judgement),
             metrics: settings.metrics,
             sinks: settings.sinks.into_iter().map(|sink| sink.below(folder)).collect(),
+            access,
         })
     } else {
         // Tables come in the order of their keys; a reader goes through the file.
@@ -106,6 +110,7 @@ struct Settings {
     judgement: Judgement,
     metrics: MetricOptions,
     sinks: Vec<Sink>,
+    access: Option<Access>,
 }
 
 /// What is wrong, and where.
@@ -126,7 +131,8 @@ fn settings(
     line: &dyn Fn(usize) -> usize,
 ) -> Settings {
     let mut settings = Settings::default();
-    const KEYS: [&str; 7] = ["data_dir", "zone", "cluster", "groups", "gpu", "metrics", "push"];
+    const KEYS: [&str; 8] =
+        ["data_dir", "zone", "cluster", "groups", "gpu", "metrics", "push", "access"];
     unknown_keys(document, &KEYS, problems);
     if let Some(value) = document.get("data_dir") {
         settings.data_dir = data_dir(value, problems);
@@ -148,6 +154,9 @@ fn settings(
     }
     if let Some(value) = document.get("push") {
         settings.sinks = push::sinks(value, problems);
+    }
+    if let Some(value) = document.get("access") {
+        settings.access = Some(access::access(value, problems));
     }
     settings
 }
@@ -441,7 +450,7 @@ fn repeated_users(key: &str, members: &Spanned<DeValue>, problems: &mut Problems
 }
 
 /// A list of words, none empty.
-fn words(key: &str, value: &Spanned<DeValue>, problems: &mut Problems) -> Vec<String> {
+pub(super) fn words(key: &str, value: &Spanned<DeValue>, problems: &mut Problems) -> Vec<String> {
     let DeValue::Array(elements) = value.get_ref() else {
         wrong_type(key, "an array of strings", value, problems);
         return Vec::new();
@@ -504,7 +513,7 @@ pub(super) fn unknown_keys(table: &DeTable, valid: &[&str], problems: &mut Probl
     }
 }
 
-fn advice(wrong: &str, valid: &[&str]) -> String {
+pub(super) fn advice(wrong: &str, valid: &[&str]) -> String {
     match nearest(wrong, valid.iter().copied()) {
         Some(near) => format!("did you mean {near:?}?"),
         None => {

@@ -67,6 +67,14 @@ name = "search"
 url = "http://localhost:9200"
 index = "plimsoll-jobs"
 api_key_env = "KEY"
+[access]
+anonymous = "public"
+staff = ["root"]
+[access.coordinators]
+ann = ["chem", "bio"]
+[access.proxy]
+header = "X-Remote-User"
+trusted = ["127.0.0.1", "10.0.0.0/8"]
 "#,
     );
     let expected = Config {
@@ -131,6 +139,17 @@ api_key_env = "KEY"
                 }),
             },
         ],
+        access: Some(Access {
+            is_public: true,
+            staff: ["root".to_owned()].into(),
+            coordinators: [("ann".to_owned(), vec!["chem".to_owned(), "bio".to_owned()])].into(),
+            proxy: Some(serve::Proxy {
+                header: "x-remote-user".to_owned(),
+                trusted: vec!["127.0.0.1".parse().unwrap(), "10.0.0.0/8".parse().unwrap()],
+            }),
+            folder: "/var/lib/plimsoll/access".into(),
+            is_local: false,
+        }),
     };
     assert_eq!(config, Ok(expected));
 }
@@ -689,4 +708,23 @@ fn a_secret_that_is_not_there_is_told_without_it() {
     );
     fs::write(&path, "hidden\n").unwrap();
     assert!(!format!("{:?}", history.server(Purpose::Read).unwrap()).contains("hidden"));
+}
+
+#[test]
+fn what_is_wrong_with_access_is_told() {
+    check(
+        r#"[access]
+anonymous = "pubic"
+staf = ["root"]
+[access.proxy]
+header = "X Remote"
+trusted = ["10.0.0.0/33"]
+"#,
+        &[
+            "2:13: access.anonymous: there is no \"pubic\": did you mean \"public\"?",
+            "3:1: unknown key \"staf\": did you mean \"staff\"?",
+            "5:10: access.proxy.header: \"X Remote\" is no name of a header",
+            "6:11: access.proxy.trusted: \"10.0.0.0/33\" is no address such as 10.1.2.3 or 10.0.0.0/8",
+        ],
+    );
 }

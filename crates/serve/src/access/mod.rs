@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
@@ -24,11 +24,12 @@ use query::{Secret, Sight};
 
 use crate::App;
 use crate::address::{Root, query_of};
+use crate::api::problem;
 use crate::connection::Peer;
-use crate::page::refuse_stranger;
+use crate::page::refuse_to;
 use crate::respond::say;
 use crate::trouble::Trouble;
-use crate::wanted::{Wanted, accepted, without_ending};
+use crate::wanted::without_ending;
 use attempts::Attempts;
 use record::{Line, Log};
 use session::Sessions;
@@ -250,31 +251,29 @@ pub(crate) async fn admit(
     let visitor = gate.visitor(peer, &headers);
     let name = visitor.as_ref().ok().and_then(|known| known.as_ref()?.name.clone());
     let response = match (visitor, need(matched.as_deref())) {
-        (Err(trouble), _) => refuse_stranger(&app, &uri, &headers, &trouble).await,
+        (Err(trouble), _) => refuse(&app, None, &uri, &headers, &trouble).await,
         (Ok(_), None) => {
             tracing::error!("nobody has decided who may see {}", uri.path());
-            refuse_stranger(
-                &app,
-                &uri,
-                &headers,
-                &Trouble::new(StatusCode::FORBIDDEN, "Nobody may see this."),
-            )
-            .await
+            let trouble = Trouble::new(StatusCode::FORBIDDEN, "Nobody may see this.");
+            refuse(&app, None, &uri, &headers, &trouble).await
         }
         (Ok(None), Some(Need::Nothing)) => next.run(request).await,
-        (Ok(None), Some(_)) => send_to_login(&request),
         (Ok(Some(visitor)), Some(need)) if visitor.may(need) => {
             request.extensions_mut().insert(visitor);
             next.run(request).await
         }
-        (Ok(Some(visitor)), Some(_)) if visitor.can_enter() => send_to_login(&request),
-        (Ok(Some(_)), Some(need)) => {
-            let words = if need == Need::Staff {
-                "Only staff may see this."
-            } else {
-                "You may not see this."
-            };
-            refuse_stranger(&app, &uri, &headers, &Trouble::new(StatusCode::FORBIDDEN, words)).await
+        (Ok(Some(visitor)), Some(_)) if !visitor.can_enter() => {
+            let trouble = Trouble::new(StatusCode::FORBIDDEN, "You may not see this.");
+            refuse(&app, Some(&visitor), &uri, &headers, &trouble).await
+        }
+        _ if method == Method::GET && is_browser(&uri, &headers) => send_to_login(&uri),
+        _ => {
+            let words = "Say who you are: log in, or send a token.";
+            let trouble = Trouble::new(StatusCode::UNAUTHORIZED, words);
+            let mut response = refuse(&app, None, &uri, &headers, &trouble).await;
+            let scheme = HeaderValue::from_static("Bearer realm=\"plimsoll\"");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+            response
         }
     };
     if let Some(known) = &gate.known
@@ -301,27 +300,32 @@ fn need(matched: Option<&str>) -> Option<Need> {
     }
 }
 
-/// A browser is shown where to say who asks; a program is told to.
-fn send_to_login(request: &Request) -> Response {
-    let (path, ending) = without_ending(request.uri().path());
-    let is_for_programs = path.starts_with("/api/") || path.starts_with("/metrics");
-    let is_page =
-        matches!(accepted(request.headers()), Wanted::Page) && accepts_html(request.headers());
-    if request.method() == Method::GET && ending.is_none() && is_page && !is_for_programs {
-        let wanted = request.uri().path_and_query().map_or("/", |wanted| wanted.as_str());
-        let query = query_of(&[("next".to_owned(), wanted.to_owned())]);
-        let address = Root::seen_from(request.uri().path()).to(&["login"], &query);
-        if let Ok(location) = HeaderValue::from_str(&address) {
-            return (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response();
-        }
+/// As a page, as words, or as programs read it.
+async fn refuse(
+    app: &App,
+    visitor: Option<&Visitor>,
+    uri: &Uri,
+    headers: &HeaderMap,
+    trouble: &Trouble,
+) -> Response {
+    if uri.path().starts_with("/api/") {
+        return problem(trouble);
     }
-    let mut response = say(StatusCode::UNAUTHORIZED, "Say who you are: log in, or send a token.");
-    let scheme = HeaderValue::from_static("Bearer realm=\"plimsoll\"");
-    response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
-    response
+    refuse_to(app, visitor, uri, headers, trouble).await
 }
 
-fn accepts_html(headers: &HeaderMap) -> bool {
+/// Whether a person waits for a page, and can be shown where to log in.
+fn is_browser(uri: &Uri, headers: &HeaderMap) -> bool {
+    let (path, ending) = without_ending(uri.path());
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    accept.is_some_and(|accept| accept.contains("text/html"))
+    let is_for_programs = path.starts_with("/api/") || path.starts_with("/metrics");
+    ending.is_none() && !is_for_programs && accept.is_some_and(|said| said.contains("text/html"))
+}
+
+fn send_to_login(uri: &Uri) -> Response {
+    let wanted = uri.path_and_query().map_or("/", |wanted| wanted.as_str());
+    let query = query_of(&[("next".to_owned(), wanted.to_owned())]);
+    let address = Root::seen_from(uri.path()).to(&["login"], &query);
+    let location = HeaderValue::from_str(&address).expect("an encoded address is of plain letters");
+    (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response()
 }

@@ -171,7 +171,7 @@ fn send(value: &Value) -> Response {
 }
 
 /// What went wrong, as RFC 9457 writes it.
-fn problem(trouble: &Trouble) -> Response {
+pub(crate) fn problem(trouble: &Trouble) -> Response {
     let body = json!({
         "type": "about:blank",
         "title": trouble.status.canonical_reason(),

@@ -121,24 +121,15 @@ fn formatted(format: &'static dyn Format, parts: Vec<Part>) -> Response {
 /// Says why there is no answer, as a page or in words.
 pub(super) async fn refuse(app: &App, request: &Request<'_>, trouble: &Trouble) -> Response {
     let Request { uri, headers, visitor, .. } = *request;
-    refuse_whom(app, uri, headers, Some(visitor), trouble).await
+    refuse_to(app, Some(visitor), uri, headers, trouble).await
 }
 
-/// Says why there is no answer to somebody of whom nothing is known, and who may see nothing.
-pub(crate) async fn refuse_stranger(
+/// Says somebody why there is no answer; one of whom nothing is known sees nothing beside.
+pub(crate) async fn refuse_to(
     app: &App,
-    uri: &Uri,
-    headers: &HeaderMap,
-    trouble: &Trouble,
-) -> Response {
-    refuse_whom(app, uri, headers, None, trouble).await
-}
-
-async fn refuse_whom(
-    app: &App,
-    uri: &Uri,
-    headers: &HeaderMap,
     visitor: Option<&Visitor>,
+    uri: &Uri,
+    headers: &HeaderMap,
     trouble: &Trouble,
 ) -> Response {
     let (path, ending) = without_ending(uri.path());

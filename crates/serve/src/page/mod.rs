@@ -30,7 +30,7 @@ use crate::access::Visitor;
 use crate::trouble::Trouble;
 use crate::wanted::ENDINGS;
 
-pub(crate) use answer::refuse_stranger;
+pub(crate) use answer::refuse_to;
 pub(crate) use frame::plain;
 pub(crate) use list::PAGES;
 
