@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
+mod access;
 mod analyze;
 mod backfill_truth;
 mod bad_input;

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use lake::Lake;
+use record::{Job, Record};
+
 use crate::demo::DEMO;
 use crate::program::plimsoll;
 use crate::server::Server;
@@ -131,4 +134,40 @@ fn the_web_says_what_the_command_line_says() {
     );
     assert_eq!(served, said.stdout);
     assert!(served.lines().count() > 20);
+}
+
+#[test]
+fn a_site_that_leads_a_browser_here_reads_nothing() {
+    let server = serve(DEMO.folder.path());
+    let (head, _) = server.ask("GET /", &[], "");
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    write!(stream, "GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 403 ") && !answer.contains("alder"), "{answer}");
+}
+
+/// Whatever users call their jobs, themselves and their accounts, it is shown and never run.
+#[tokio::test]
+async fn a_job_called_script_is_only_a_name() {
+    const NAME: &str = "<script>alert('&')</script>";
+    let demo = Lake::open(&DEMO.folder.path().join("plimsoll-demo")).unwrap();
+    let file = demo.files(&Job::TABLE, &demo.trackers().await.unwrap()).await.unwrap().remove(0);
+    let mut job = demo.read::<Job>(&file.cluster, &file.meta.location).await.unwrap().remove(0);
+    for word in [&mut job.job_name, &mut job.user, &mut job.account, &mut job.end_reason] {
+        *word = Some(NAME.to_owned());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let lake = Lake::create(&folder.path().join("plimsoll-demo")).unwrap();
+    let mut writer = lake.writer(&file.cluster).await.unwrap();
+    writer.upsert(&[job.clone()]).await.unwrap();
+    writer.finish().unwrap();
+    let server = serve(folder.path());
+    let one = format!("/jobs/{}/{}", file.cluster, job.job_id);
+    for path in ["/jobs", "/users", "/accounts", "/reports/usage-by-user", &one] {
+        let (_, body) = server.get(&format!("{path}?{PERIOD}"));
+        assert!(body.contains("&lt;script&gt;alert("), "{path}: {body}");
+        assert!(!body.contains("<script>alert"), "{path}: {body}");
+    }
 }

@@ -10,7 +10,7 @@ use crate::program::command;
 /// A server for one test; it ends with it.
 pub(crate) struct Server {
     child: Child,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Server {
@@ -36,9 +36,19 @@ impl Server {
 
     /// The head and the body of the answer.
     pub(crate) fn get(&self, path: &str) -> (String, String) {
+        self.ask(&format!("GET {path}"), &[], "")
+    }
+
+    /// The same of a request with some headers and a body.
+    pub(crate) fn ask(&self, what: &str, headers: &[&str], body: &str) -> (String, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: plimsoll\r\nConnection: close\r\n\r\n")
-            .unwrap();
+        let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+        write!(
+            stream,
+            "{what} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n{body}",
+            body.len()
+        )
+        .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();

@@ -117,7 +117,8 @@ impl Sight {
             .schema()
             .fields()
             .iter()
-            .map(|field| Ok(self.column(rule, field)?.alias(field.name())))
+            // Named as of the table: DataFusion takes a column without a table for another one.
+            .map(|field| Ok(self.column(rule, field)?.alias_qualified(Some(name), field.name())))
             .collect::<Result<_>>()?;
         let mut rows = context.read_table(table)?;
         if let (Sight::Own { user, accounts, .. }, Rows::Owned) = (self, &rule.rows) {

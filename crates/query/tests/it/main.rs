@@ -73,3 +73,34 @@ async fn every_word_of_every_option_can_be_asked() {
         }
     }
 }
+
+#[test]
+fn who_sees_what() {
+    let wrong = check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/sight.slt"));
+    assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
+}
+
+/// Every analysis can be asked by everybody, but for those of how collecting went.
+#[tokio::test]
+async fn only_staff_asks_how_collecting_went() {
+    let mut site = Site::new();
+    for sight in [site::sight("own", &["ann", "bio"]).unwrap(), site::sight("public", &[]).unwrap()]
+    {
+        site.question.sight = sight;
+        let mut hidden = Vec::new();
+        for analysis in query::ANALYSES {
+            let subjects = analysis
+                .options
+                .iter()
+                .filter(|option| matches!(option.values, query::Values::Subject));
+            site.question.options =
+                subjects.map(|option| (option.name.to_owned(), "x".to_owned())).collect();
+            match query::run(&site.lake, analysis, &site.question).await {
+                Ok(report) => assert!(!report.notes.is_empty(), "{}", analysis.name),
+                Err(error) if error.is::<query::Hidden>() => hidden.push(analysis.name),
+                Err(error) => panic!("{}: {error:#}", analysis.name),
+            }
+        }
+        assert_eq!(hidden, ["collections", "rejects"]);
+    }
+}

@@ -12,6 +12,7 @@
 //! - `GROUP 'name' 'user' …`: these users are in a group;
 //! - `INSTITUTION 'machine'`, `RESEARCHER 'machine'`, `MASK 'machine' 'reason'`, `HIDE 'family'`,
 //!   `CALL 'class' 'name'`: what the site says of its GPUs;
+//! - `SIGHT 'staff'`, `SIGHT 'public'`, `SIGHT 'own' 'user' 'account' …`: who asks from now on;
 //! - `NOW 'time'`: when the questions that follow are asked;
 //! - `ZONE 'zone'`: days are added up by this calendar from now on;
 //! - `PERIOD 'from' 'to' ['zone']`: the time that what follows is about;
@@ -27,7 +28,7 @@ use datafusion::prelude::SessionContext;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::Lake;
-use query::{Judgement, Pattern, Question};
+use query::{Judgement, Pattern, Question, Secret, Sight};
 use record::{Collection, GpuSample, GpuSpan, Job, NodeSpan, QueueSpan, Record, Reject};
 use report::{Period, Report, Value};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType};
@@ -84,6 +85,10 @@ impl Site {
             ["CALL", class, name] => {
                 let named = (unquoted(class)?.to_owned(), unquoted(name)?.to_owned());
                 self.judge(|judgement| judgement.class_names.push(named));
+            }
+            ["SIGHT", who, ref names @ ..] => {
+                let names: Result<Vec<&str>> = names.iter().map(|name| unquoted(name)).collect();
+                self.question.sight = sight(unquoted(who)?, &names?)?;
             }
             ["NOW", now] => self.question.now = time(now)?,
             ["COLLECTED", cluster, from, to] => {
@@ -377,6 +382,19 @@ fn copy(from: &std::path::Path, to: &std::path::Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+pub(crate) fn sight(who: &str, names: &[&str]) -> Result<Sight> {
+    let secret = Secret::new(b"salt");
+    match (who, names) {
+        ("staff", []) => Ok(Sight::Staff),
+        ("public", []) => Ok(Sight::Public { secret }),
+        ("own", [user, accounts @ ..]) => {
+            let accounts = accounts.iter().map(|account| (*account).to_owned()).collect();
+            Ok(Sight::Own { user: (*user).to_owned(), accounts, secret })
+        }
+        _ => bail!("nobody sees like {who} {names:?}"),
+    }
 }
 
 fn pattern(quoted: &str) -> Result<Pattern> {

@@ -147,6 +147,13 @@ impl Gate {
     /// Who asks; nobody if they do not say.
     fn visitor(&self, peer: IpAddr, headers: &HeaderMap) -> Result<Option<Visitor>, Trouble> {
         let Some(known) = &self.known else {
+            if !is_asked_by_its_own_name(headers) {
+                return Err(Trouble::new(
+                    StatusCode::FORBIDDEN,
+                    "This server is asked by the name of another: without [access] in its \
+                     plimsoll.toml it answers at localhost or its address alone.",
+                ));
+            }
             return Ok(Some(Visitor { name: None, sight: Sight::Staff, how: How::Open }));
         };
         if let Some(token) = bearer(headers) {
@@ -226,6 +233,16 @@ impl Access {
         let last = said.and_then(|said| said.rsplit(',').next()?.trim().parse().ok());
         last.filter(|_| self.is_trusted(peer)).unwrap_or(peer)
     }
+}
+
+/// Whether the address is one that no other site can give a browser in our place: a name of its
+/// own could be made to lead here, and its pages would read ours (DNS rebinding).
+fn is_asked_by_its_own_name(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(header::HOST) else { return true };
+    let host = host.to_str().unwrap_or_default();
+    let name =
+        host.rsplit_once(':').filter(|(_, port)| !port.contains(']')).map_or(host, |it| it.0);
+    name == "localhost" || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok()
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
@@ -328,4 +345,45 @@ fn send_to_login(uri: &Uri) -> Response {
     let address = Root::seen_from(uri.path()).to(&["login"], &query);
     let location = HeaderValue::from_str(&address).expect("an encoded address is of plain letters");
     (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, value.parse().unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn a_name_that_leads_here_is_not_our_own() {
+        let check = |host: &str| is_asked_by_its_own_name(&headers(&[("host", host)]));
+        for host in ["localhost", "localhost:8099", "127.0.0.1:8099", "[::1]:8099", "[::1]"] {
+            assert!(check(host), "{host}");
+        }
+        for host in ["evil.example", "evil.example:8099", "localhost.evil.example", ""] {
+            assert!(!check(host), "{host}");
+        }
+    }
+
+    /// What a proxy at 10.0.0.1 says of who asks, and from where.
+    #[test]
+    fn only_a_trusted_proxy_is_believed() {
+        let proxy =
+            Proxy { header: "x-user".to_owned(), trusted: vec!["10.0.0.1".parse().unwrap()] };
+        let access = Access { proxy: Some(proxy), ..Access::default() };
+        let said = headers(&[("x-user", "ann"), ("x-forwarded-for", "192.0.2.9, 192.0.2.1")]);
+        let (proxy, other) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
+        assert_eq!(access.said_by_proxy(proxy, &said).unwrap().as_deref(), Some("ann"));
+        assert_eq!(access.said_by_proxy(other, &said).unwrap(), None);
+        assert_eq!(access.origin(proxy, &said).to_string(), "192.0.2.1");
+        assert_eq!(access.origin(other, &said), other);
+        for wrong in [&[("x-user", "a b")][..], &[("x-user", "a"), ("x-user", "b")]] {
+            assert!(access.said_by_proxy(proxy, &headers(wrong)).is_err(), "{wrong:?}");
+        }
+    }
 }

@@ -74,6 +74,25 @@ pub fn routes() -> impl Iterator<Item = (&'static str, Need)> {
 mod tests {
     use super::*;
 
+    /// The routes of pages are those of the list; the others stand in these files.
+    #[test]
+    fn every_route_has_a_rule() {
+        let sources = [
+            include_str!("../lib.rs"),
+            include_str!("../api/mod.rs"),
+            include_str!("../metrics.rs"),
+            include_str!("login.rs"),
+        ];
+        let routes = sources.iter().flat_map(|source| source.split(".route(\"").skip(1));
+        let mut count = 0;
+        for route in routes {
+            let path = route.split('"').next().unwrap();
+            assert!(of(path).is_some(), "{path} has no rule");
+            count += 1;
+        }
+        assert!(count > 10, "routes are written otherwise now");
+    }
+
     #[test]
     fn every_page_has_a_rule() {
         for page in PAGES {
