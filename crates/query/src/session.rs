@@ -22,7 +22,8 @@ use crate::lake_table::{Chosen, LakeTable, STORE_URL};
 use crate::listing::Listing;
 use crate::pieces::Pieces;
 use crate::{
-    Judgement, Question, Refused, Sight, TERMS, Term, backfill, coverage, function, nearest, term,
+    Analysis, Judgement, Question, Refused, Sight, TERMS, Term, backfill, coverage, function, nearest,
+    option, term,
 };
 
 /// One question's view of the lake.
@@ -136,6 +137,12 @@ impl Session {
     pub(crate) async fn gpu_history(&self) -> Result<GpuHistory> {
         let spans = term::gpu_spans(&self.question.period, self.question.known_end());
         GpuHistory::read(&self.context, &spans).await
+    }
+
+    /// What an analysis gives, told what the question says.
+    pub async fn ask(&self, analysis: &Analysis) -> Result<Vec<RecordBatch>> {
+        let asked = option::asked(analysis, &self.question.options, &self.question)?;
+        self.collect_with(&asked.sql, &asked.parameters).await
     }
 
     /// What one of our own statements gives, with what users said in their own words: its

@@ -83,7 +83,7 @@ async fn what_ended_and_what_waited_is_found_without_the_history() {
     let site = year().await;
     for name in ["efficiency", "time-limit", "rightsizing", "wait"] {
         let session = Session::open(&site.lake, &site.question, |_| true).await.unwrap();
-        session.collect_with(query::analysis(name).unwrap().sql, &UNSAID).await.unwrap();
+        session.ask(query::analysis(name).unwrap()).await.unwrap();
         assert_eq!(session.files_opened(), 1, "{name}");
     }
 }
@@ -96,7 +96,7 @@ async fn skipping_files_does_not_change_the_answer() {
     let pruned = query::run(&site.lake, analysis, &site.question).await.unwrap();
     std::fs::remove_dir_all(site.lake.root().join("tracker")).unwrap();
     let session = Session::open(&site.lake, &site.question, |_| true).await.unwrap();
-    session.collect_with(analysis.sql, &UNSAID).await.unwrap();
+    session.ask(analysis).await.unwrap();
     assert_eq!(session.files_opened(), 365, "without a tracker every file is asked");
     let unpruned = query::run(&site.lake, analysis, &site.question).await.unwrap();
 
