@@ -584,9 +584,15 @@ pub(crate) struct Serve {
     by [access] in plimsoll.toml.")]
 pub(crate) enum User {
     /// Add a user, or change a password; it is asked for, or read from the input
-    Add { name: String },
+    Add {
+        /// As the schedulers call the user
+        name: String,
+    },
     /// Remove a user
-    Remove { name: String },
+    Remove {
+        /// As the user was added
+        name: String,
+    },
 }
 
 #[derive(Subcommand)]
@@ -596,13 +602,17 @@ pub(crate) enum User {
 pub(crate) enum Token {
     /// Make a token and show it; it is kept nowhere in clear
     Add {
+        /// The user that it stands for, or what it is for
         name: String,
         /// What it lets a program see: all, what the user of that name sees, or what is public
         #[arg(long, default_value = "self", value_parser = ["staff", "self", "public"])]
         scope: String,
     },
     /// Remove all tokens of a name
-    Remove { name: String },
+    Remove {
+        /// As they were made
+        name: String,
+    },
 }
 
 #[derive(Args)]

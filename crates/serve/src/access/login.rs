@@ -13,7 +13,8 @@ use maud::{Markup, html};
 use tokio::sync::Semaphore;
 
 use super::session::{COOKIE, FORM_COOKIE, cookie, remove_cookie, set_cookie};
-use super::{Known, store};
+use super::store;
+use super::visitor::Known;
 use crate::App;
 use crate::address::Root;
 use crate::connection::Peer;

@@ -2,7 +2,7 @@
 //! nothing that would let a reader become one of them.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -124,14 +124,19 @@ impl Store {
     /// What pseudonyms are made with; made up the first time, so that they stay the same.
     pub(super) fn secret(&self) -> Result<Secret> {
         let path = self.folder.join("secret");
-        let cannot = || format!("cannot read {}", path.display());
         if !path.exists() {
             let unfinished = self.folder.join("secret.unfinished");
             fs::remove_file(&unfinished).or_else(absent_is_fine)?;
             for_us_alone(&unfinished)?.write_all(random()?.as_bytes())?;
-            fs::rename(&unfinished, &path).with_context(cannot)?;
+            fs::rename(&unfinished, &path)
+                .with_context(|| format!("cannot write {}", path.display()))?;
         }
-        Ok(Secret::new(fs::read_to_string(&path).with_context(cannot)?.trim().as_bytes()))
+        Ok(Secret::new(ours(&path)?.trim().as_bytes()))
+    }
+
+    /// Whether all that is kept can be used.
+    pub(super) fn check(&self) -> Result<()> {
+        self.lines(USERS).and(self.lines(TOKENS)).map(|_| ())
     }
 
     pub(super) fn log_path(&self) -> PathBuf {
@@ -140,11 +145,10 @@ impl Store {
 
     fn lines(&self, file: &str) -> Result<Vec<String>> {
         let path = self.folder.join(file);
-        match fs::read_to_string(&path) {
-            Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        if !path.exists() {
+            return Ok(Vec::new());
         }
+        Ok(ours(&path)?.lines().map(str::to_owned).collect())
     }
 
     /// Takes the lines of a name out of a file and puts one in; whether there were any.
@@ -175,11 +179,26 @@ const SHORTEST_PASSWORD: usize = 15;
 pub(super) fn for_us_alone(path: &Path) -> Result<File> {
     let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
     let file = file.with_context(|| format!("cannot write {}", path.display()))?;
-    // One that was there may have been made by hand.
+    check_mode(path, &file)?;
+    Ok(file)
+}
+
+/// The text of a file that nobody else may read.
+fn ours(path: &Path) -> Result<String> {
+    let cannot = || format!("cannot read {}", path.display());
+    let mut file = File::open(path).with_context(cannot)?;
+    check_mode(path, &file)?;
+    let mut text = String::new();
+    file.read_to_string(&mut text).with_context(cannot)?;
+    Ok(text)
+}
+
+/// A file may have been made or copied by hand.
+fn check_mode(path: &Path, file: &File) -> Result<()> {
     if file.metadata()?.permissions().mode() & 0o077 != 0 {
         bail!("{} can be read by others: chmod 600 it", path.display());
     }
-    Ok(file)
+    Ok(())
 }
 
 fn absent_is_fine(error: std::io::Error) -> std::io::Result<()> {
