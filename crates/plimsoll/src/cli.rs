@@ -62,6 +62,8 @@ pub(crate) enum Command {
     Report(Report),
     /// What backfill gave and what it cost: the first of the reports about it
     Backfill(Backfill),
+    /// What is left of what was granted, and until when it will last
+    Allocations(Allocations),
     /// Draw GPUs over time: which were free, busy, or gone
     Heatmap(Heatmap),
     /// Draw what GPUs did, or the answer of a report: over time, as bars, as curves
@@ -233,6 +235,9 @@ pub(crate) struct AnalysisOptions {
     /// Whose checkpoint takes so long to write, such as 5m
     #[arg(long, value_name = "TIME")]
     checkpoint_cost: Option<String>,
+    /// Only this allocation
+    #[arg(long, value_name = "NAME")]
+    allocation: Option<String>,
 }
 
 #[derive(Args)]
@@ -246,6 +251,22 @@ pub(crate) struct Backfill {
     /// Add up by this: class, device, cluster or day
     #[arg(long, value_name = "WHAT")]
     pub(crate) by: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll allocations\n  \
+    plimsoll allocations --cluster alder --at 2026-07-01 -o allocations.html\n\n\
+    Allocations are the [[allocation]] of plimsoll.toml, or the lines of its allocation_file.")]
+pub(crate) struct Allocations {
+    /// Only those that hold in this cluster; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Vec<String>,
+    /// As they stood at the beginning of this day, or at this moment [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) at: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -696,6 +717,7 @@ impl AnalysisOptions {
             ("runtime", &self.runtime),
             ("gpus", &self.gpus),
             ("checkpoint-cost", &self.checkpoint_cost),
+            ("allocation", &self.allocation),
         ];
         let said = options.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
         said.map(|(name, value)| (name.to_owned(), value.clone())).collect()
@@ -746,6 +768,7 @@ impl About {
         Question {
             clusters: self.cluster.clone(),
             groups: config.groups.clone(),
+            allocations: config.allocations.clone(),
             judgement: config.judgement.clone(),
             now,
             ..Question::about(period)
@@ -786,6 +809,6 @@ fn last_days(days: u16, zone: &TimeZone, now: Timestamp) -> Result<Period> {
 const TOO_EARLY: &str = "the period begins before the calendar does";
 
 /// A day or a moment, in the site's zone unless it says which.
-fn moment(option: &str, text: &str, zone: &TimeZone) -> Result<Timestamp> {
+pub(crate) fn moment(option: &str, text: &str, zone: &TimeZone) -> Result<Timestamp> {
     report::moment(text, zone).map_err(|wrong| anyhow::anyhow!("{option} {wrong}"))
 }

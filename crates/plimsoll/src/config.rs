@@ -1,6 +1,7 @@
 //! `plimsoll.toml`: found, read and checked whole before anything starts.
 
 mod access;
+mod allocation_file;
 mod check;
 mod search_server;
 
@@ -13,9 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use query::Judgement;
 use query::metric::MetricOptions;
-use serve::Access;
+use query::{Allocation, Judgement};
+use serve::{Access, Constant};
 use source::slurm::Backfill;
 
 /// What the site told Plimsoll about itself.
@@ -31,6 +32,10 @@ pub(crate) struct Config {
     pub(crate) clusters: Vec<Cluster>,
     /// Users by the name of their group. A user may be in several: a student may work for two.
     pub(crate) groups: BTreeMap<String, Vec<String>>,
+    /// What was granted to whom, no two of one name.
+    pub(crate) allocations: Vec<Allocation>,
+    /// What other dashboards may want to know.
+    pub(crate) constants: BTreeMap<String, Constant>,
     /// What the site says of its GPUs.
     pub(crate) judgement: Arc<Judgement>,
     /// How metrics are made.
@@ -203,6 +208,8 @@ impl Config {
             zone: environment.system_zone.clone(),
             clusters: Vec::new(),
             groups: BTreeMap::new(),
+            allocations: Vec::new(),
+            constants: BTreeMap::new(),
             judgement: Arc::default(),
             metrics: MetricOptions::default(),
             sinks: Vec::new(),

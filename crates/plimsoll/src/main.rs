@@ -71,6 +71,9 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Backfill(arguments) => {
             runtime.block_on(command::backfill::run(&site.load()?, &arguments))
         }
+        Command::Allocations(arguments) => {
+            runtime.block_on(command::allocations::run(&site.load()?, &arguments))
+        }
         Command::Heatmap(arguments) => {
             runtime.block_on(command::picture::heatmap(&site.load()?, &arguments))
         }

@@ -96,14 +96,14 @@ pub(crate) fn asked_table(trackers: &Trackers, question: &Question) -> Result<Me
 }
 
 /// A day's part of the period.
-struct Day {
-    date: Date,
-    start: Timestamp,
-    end: Timestamp,
+pub(crate) struct Day {
+    pub(crate) date: Date,
+    pub(crate) start: Timestamp,
+    pub(crate) end: Timestamp,
 }
 
 /// The days of a zone's calendar that the period touches.
-fn days(question: &Question, zone: &TimeZone) -> Result<Vec<Day>> {
+pub(crate) fn days(question: &Question, zone: &TimeZone) -> Result<Vec<Day>> {
     let (start, end) = (question.period.start, question.period.end);
     let mut days = Vec::new();
     let mut day = start.to_zoned(zone.clone()).start_of_day()?;
@@ -124,7 +124,7 @@ fn days(question: &Question, zone: &TimeZone) -> Result<Vec<Day>> {
 
 /// Whether a scheduler was asked about an interval, after it was over: about each of its UTC days,
 /// and about the last not before the interval's end.
-fn asked_about(tracker: &Tracker, start: Timestamp, end: Timestamp) -> bool {
+pub(crate) fn asked_about(tracker: &Tracker, start: Timestamp, end: Timestamp) -> bool {
     let mut day = start.to_zoned(TimeZone::UTC);
     while day.timestamp() < end {
         let Ok(next) = day.tomorrow().and_then(|next| next.start_of_day()) else { return false };

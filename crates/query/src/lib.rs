@@ -3,6 +3,7 @@
 //! The only crate that names DataFusion. An analysis is SQL over tables and terms; a term is a
 //! word that reports use, defined once.
 
+mod allocation;
 mod analysis;
 mod answer;
 mod backfill;
@@ -42,6 +43,7 @@ use report::{Coverage, Period, Report, Table};
 
 use option::Asked;
 
+pub use allocation::{Allocation, AllocationUnit, Holders, Length, Measure};
 pub use analysis::{ANALYSES, Analysis};
 pub use backfill::TABLES as BACKFILL_TABLES;
 pub use drawn::{
@@ -83,6 +85,8 @@ pub struct Question {
     pub top: Option<usize>,
     /// Users by the name of their group.
     pub groups: BTreeMap<String, Vec<String>>,
+    /// What was granted to whom.
+    pub allocations: Vec<Allocation>,
     /// What the site says of its GPUs.
     pub judgement: Arc<Judgement>,
     /// What the analysis is told beside, by the names of its options.
@@ -96,7 +100,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// About all clusters, without groups and judgements, and all of the answer, asked when the
+    /// About all clusters, without groups, allocations and judgements, and all of the answer, asked when the
     /// period is over.
     pub fn about(period: Period) -> Question {
         Question {
@@ -105,6 +109,7 @@ impl Question {
             clusters: Vec::new(),
             top: None,
             groups: BTreeMap::new(),
+            allocations: Vec::new(),
             judgement: Arc::default(),
             options: BTreeMap::new(),
             anonymize: false,
@@ -163,8 +168,23 @@ pub struct Ask<'a> {
     pub top: Option<usize>,
 }
 
-/// Answers several analyses' questions at once, each with options of its own.
+/// Answers several analyses' questions, each with options of its own: at once, but for those about
+/// allocations, which are about a time of their own.
 pub async fn run_each(lake: &Lake, asks: &[Ask<'_>], question: &Question) -> Result<Vec<Report>> {
+    let is_about_allocations = |ask: &Ask| allocation::concerns(ask.analysis.sql);
+    let mut reports = Vec::new();
+    for asks in asks.chunk_by(|one, next| is_about_allocations(one) == is_about_allocations(next)) {
+        if asks.iter().any(is_about_allocations) {
+            let question = allocation::question_about(question);
+            reports.extend(run_at_once(lake, asks, &question).await?);
+        } else {
+            reports.extend(run_at_once(lake, asks, question).await?);
+        }
+    }
+    Ok(reports)
+}
+
+async fn run_at_once(lake: &Lake, asks: &[Ask<'_>], question: &Question) -> Result<Vec<Report>> {
     let asked: Vec<Asked> = asks
         .iter()
         .map(|ask| option::asked(ask.analysis, &ask.options, question))
@@ -252,6 +272,7 @@ impl Statement<'_> {
         match self {
             Statement::Ours(_) | Statement::Gpus => {
                 self.mention(term.name)
+                    || TERMS.iter().any(|other| self.mention(other.name) && other.uses(term))
                     || (left_out::is_said_by(term) && self.leaves_out())
                     || self.texts().iter().any(|sql| backfill::rests_on(sql, term))
             }

@@ -22,8 +22,8 @@ use crate::lake_table::{Chosen, LakeTable, STORE_URL};
 use crate::listing::Listing;
 use crate::pieces::Pieces;
 use crate::{
-    Analysis, Judgement, Question, Refused, Sight, TERMS, Term, backfill, coverage, function, nearest,
-    option, term,
+    Analysis, Judgement, Question, Refused, Sight, TERMS, Term, allocation, backfill, coverage,
+    function, nearest, option, term,
 };
 
 /// One question's view of the lake.
@@ -81,7 +81,7 @@ impl Session {
         }
         let spans = GpuSpanTable::new(listing.clone(), question.clusters.clone(), seen.clone());
         put(GpuSpan::TABLE.name, &GpuSpan::TABLE, Arc::new(spans))?;
-        for function in function::all(&question.period.zone, &question.judgement) {
+        for function in function::all(question) {
             context.register_udf(function);
         }
         for aggregate in function::aggregates() {
@@ -90,6 +90,9 @@ impl Session {
         context.register_table("day", Arc::new(coverage::day_table(&trackers, question)?))?;
         context.register_table("asked", Arc::new(coverage::asked_table(&trackers, question)?))?;
         context.register_table("user_group", Arc::new(user_group_table(question)?))?;
+        for (name, table) in allocation::tables(&trackers, question)? {
+            context.register_table(name, Arc::new(table))?;
+        }
         // What terms are made of and nobody asks for by name.
         let catalog = context.catalog("datafusion").context("a session has a catalog")?;
         catalog.register_schema("internal", Arc::new(MemorySchemaProvider::new()))?;
@@ -112,7 +115,7 @@ impl Session {
         let hidden = sight.hidden();
         let is_seen = |term: &&Term| mentions(term) && !hidden.contains(&term.name);
         for term in TERMS.into_iter().filter(is_seen) {
-            let view = term::create_view(term, &question.period, question.known_end(), &pieces);
+            let view = term::create_view(term, question, &pieces);
             context
                 .sql(&view)
                 .await

@@ -60,6 +60,8 @@ pub enum Kind {
     Level(u8),
     /// What there is in all, above what is used of it.
     Capacity,
+    /// What was granted, whatever is used of it and however much there is.
+    Granted,
     /// In use, and by how much was not measured.
     Unmeasured,
 }

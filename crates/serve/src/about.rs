@@ -121,6 +121,7 @@ impl About {
         Ok(Question {
             clusters: self.clusters.clone(),
             groups: site.groups.clone(),
+            allocations: site.allocations.clone(),
             judgement: site.judgement.clone(),
             sight: sight.clone(),
             now,

@@ -26,8 +26,8 @@ use axum::routing::get;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::Lake;
-use query::Judgement;
 use query::metric::{LastSeen, MetricOptions};
+use query::{Allocation, Judgement};
 use tokio::net::TcpListener;
 
 use access::Gate;
@@ -42,6 +42,10 @@ pub struct Site {
     pub zone: TimeZone,
     /// Users by the name of their group.
     pub groups: BTreeMap<String, Vec<String>>,
+    /// What was granted to whom.
+    pub allocations: Vec<Allocation>,
+    /// What other dashboards may want to know of the site, such as prices, by name.
+    pub constants: BTreeMap<String, Constant>,
     /// What the site says of its GPUs.
     pub judgement: Arc<Judgement>,
     /// How metrics are made.
@@ -50,6 +54,13 @@ pub struct Site {
     pub access: Option<Access>,
     /// The clock.
     pub now: fn() -> Timestamp,
+}
+
+/// Something that the site says of itself, which we serve and do not use.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Constant {
+    Number(f64),
+    Text(String),
 }
 
 /// Answers requests until `stop`.

@@ -1,6 +1,7 @@
 //! What the program does; a file a command.
 
 pub(crate) mod access;
+pub(crate) mod allocations;
 pub(crate) mod analyze;
 pub(crate) mod backfill;
 pub(crate) mod collect;

@@ -35,6 +35,8 @@ pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
         lake,
         zone: config.zone.clone(),
         groups: config.groups.clone(),
+        allocations: config.allocations.clone(),
+        constants: config.constants.clone(),
         judgement: config.judgement.clone(),
         metrics: config.metrics,
         access,

@@ -3,8 +3,13 @@
 //! The parsed document is walked by hand rather than by a derived reader, which would stop at
 //! the first error.
 
+mod allocation;
 mod gpu;
 mod push;
+
+pub(super) use allocation::{
+    Entry as AllocationEntry, KEYS as KEYS_OF_ALLOCATIONS, Known as AllocationKnown, complaint,
+};
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -23,9 +28,9 @@ use super::{
     SearchServer, Sink, access, is_cluster_name, shown,
 };
 use query::metric::MetricOptions;
-use query::{Judgement, Preemptible, nearest};
+use query::{Allocation, Judgement, Preemptible, nearest};
 use record::IdleGpu;
-use serve::Access;
+use serve::{Access, Constant};
 
 /// The lake is made of days: a cluster that is sampled less than daily has days without a sample.
 pub(crate) const LONGEST_CADENCE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -62,8 +67,21 @@ pub(super) fn config(
         Settings::default()
     };
 
-    if problems.found.is_empty() {
-        let folder = path.parent().unwrap_or(Path::new("/"));
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut of_file = Vec::new();
+    let mut allocations = settings.allocations;
+    if let Some((name, span)) = settings.allocation_file {
+        let known = AllocationKnown {
+            groups: &settings.groups,
+            clusters: settings.clusters.iter().map(|cluster| cluster.name.as_str()).collect(),
+        };
+        match allocations_of_file(&folder.join(&name), &known, environment) {
+            Ok(others) => add_others(&mut allocations, others, &name, span, &mut problems),
+            Err(error) => of_file = error.problems,
+        }
+    }
+
+    if problems.found.is_empty() && of_file.is_empty() {
         let judgement = Judgement {
             preemptible: settings.clusters.iter().filter_map(preemptible).collect(),
             ..settings.judgement
@@ -76,6 +94,8 @@ pub(super) fn config(
             zone: settings.zone.unwrap_or_else(|| environment.system_zone.clone()),
             clusters: settings.clusters.into_iter().map(|cluster| below(folder, cluster)).collect(),
             groups: settings.groups,
+            allocations,
+            constants: settings.constants,
             judgement: Arc::new(judgement),
             metrics: settings.metrics,
             sinks: settings.sinks.into_iter().map(|sink| sink.below(folder)).collect(),
@@ -90,7 +110,39 @@ pub(super) fn config(
             let (line, column) = place(text, span.start);
             format!("{file}:{line}:{column}: {words}")
         });
-        Err(ConfigError { problems: lines.collect() })
+        Err(ConfigError { problems: lines.chain(of_file).collect() })
+    }
+}
+
+fn allocations_of_file(
+    path: &Path,
+    known: &AllocationKnown<'_>,
+    environment: &Environment,
+) -> Result<Vec<Allocation>, ConfigError> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        super::unreadable(path, ", which allocation_file names", &error, environment)
+    })?;
+    let file = shown(path, environment);
+    super::allocation_file::allocations(&text, known).map_err(|problems| ConfigError {
+        problems: problems.into_iter().map(|problem| format!("{file}:{problem}")).collect(),
+    })
+}
+
+/// Adds what a file says to what the configuration says; of two of one name neither counts.
+fn add_others(
+    allocations: &mut Vec<Allocation>,
+    others: Vec<Allocation>,
+    file: &str,
+    span: Range<usize>,
+    problems: &mut Problems,
+) {
+    for other in others {
+        if allocations.iter().any(|one| one.name == other.name) {
+            let words =
+                format!("allocation_file: {:?} is in {file} and here: keep one", other.name);
+            problems.add(span.clone(), words);
+        }
+        allocations.push(other);
     }
 }
 
@@ -107,6 +159,10 @@ struct Settings {
     zone: Option<TimeZone>,
     clusters: Vec<Cluster>,
     groups: BTreeMap<String, Vec<String>>,
+    allocations: Vec<Allocation>,
+    /// A file that has more of them, and where it is named.
+    allocation_file: Option<(String, Range<usize>)>,
+    constants: BTreeMap<String, Constant>,
     judgement: Judgement,
     metrics: MetricOptions,
     sinks: Vec<Sink>,
@@ -131,8 +187,19 @@ fn settings(
     line: &dyn Fn(usize) -> usize,
 ) -> Settings {
     let mut settings = Settings::default();
-    const KEYS: [&str; 8] =
-        ["data_dir", "zone", "cluster", "groups", "gpu", "metrics", "push", "access"];
+    const KEYS: [&str; 11] = [
+        "data_dir",
+        "zone",
+        "cluster",
+        "groups",
+        "gpu",
+        "metrics",
+        "push",
+        "access",
+        "allocation",
+        "allocation_file",
+        "constants",
+    ];
     unknown_keys(document, &KEYS, problems);
     if let Some(value) = document.get("data_dir") {
         settings.data_dir = data_dir(value, problems);
@@ -157,6 +224,19 @@ fn settings(
     }
     if let Some(value) = document.get("access") {
         settings.access = Some(access::access(value, problems));
+    }
+    if let Some(value) = document.get("allocation") {
+        let known = AllocationKnown {
+            groups: &settings.groups,
+            clusters: settings.clusters.iter().map(|cluster| cluster.name.as_str()).collect(),
+        };
+        settings.allocations = allocation::allocations(value, &known, problems);
+    }
+    if let Some(value) = document.get("allocation_file") {
+        settings.allocation_file = allocation::file(value, problems);
+    }
+    if let Some(value) = document.get("constants") {
+        settings.constants = constants(value, problems);
     }
     settings
 }
@@ -417,6 +497,57 @@ fn metrics(value: &Spanned<DeValue>, problems: &mut Problems) -> MetricOptions {
         }
     }
     options
+}
+
+/// What the site says of itself for other dashboards.
+fn constants(value: &Spanned<DeValue>, problems: &mut Problems) -> BTreeMap<String, Constant> {
+    let DeValue::Table(table) = value.get_ref() else {
+        wrong_type("constants", "a table ([constants])", value, problems);
+        return BTreeMap::new();
+    };
+    let mut constants = BTreeMap::new();
+    for (name, value) in table {
+        let constant = match value.get_ref() {
+            DeValue::String(text) => Some(Constant::Text(text.to_string())),
+            other => number(other).map(Constant::Number),
+        };
+        match constant {
+            Some(constant) => {
+                constants.insert(name.get_ref().to_string(), constant);
+            }
+            None => {
+                let key = format!("constants.{}", name.get_ref().escape_debug());
+                wrong_type(&key, "a number or a string", value, problems);
+            }
+        }
+    }
+    constants
+}
+
+/// A number above zero.
+fn above_zero(path: &str, key: &str, table: &DeTable, problems: &mut Problems) -> Option<f64> {
+    let value = table.get(key)?;
+    if !matches!(value.get_ref(), DeValue::Integer(_) | DeValue::Float(_)) {
+        wrong_type(path, "a number", value, problems);
+        return None;
+    }
+    let number = number(value.get_ref()).filter(|number| *number > 0.0);
+    if number.is_none() {
+        problems.add(value.span(), format!("{path}: a number above zero"));
+    }
+    number
+}
+
+/// A number that is one, whole or not.
+fn number(value: &DeValue) -> Option<f64> {
+    let number = match value {
+        DeValue::Integer(number) => {
+            i64::from_str_radix(number.as_str(), number.radix()).ok().map(|number| number as f64)
+        }
+        DeValue::Float(number) => number.as_str().parse().ok(),
+        _ => None,
+    };
+    number.filter(|number| number.is_finite())
 }
 
 fn groups(value: &Spanned<DeValue>, problems: &mut Problems) -> BTreeMap<String, Vec<String>> {

@@ -457,6 +457,7 @@ macro_rules! open_periods {
     };
 }
 
+mod allocations;
 mod backfill_advice;
 mod backfill_availability;
 mod backfill_hazard;
@@ -531,7 +532,7 @@ pub struct Column {
 }
 
 /// Every analysis, in the order in which help and pages list them.
-pub static ANALYSES: [&Analysis; 44] = [
+pub static ANALYSES: [&Analysis; 45] = [
     &cluster_summary::ANALYSIS,
     &daily::ANALYSIS,
     &usage_by_user::ANALYSIS,
@@ -541,6 +542,7 @@ pub static ANALYSES: [&Analysis; 44] = [
     &usage_by_qos::ANALYSIS,
     &usage_by_gpu_model::ANALYSIS,
     &usage_by_node::ANALYSIS,
+    &allocations::ANALYSIS,
     &wasters::ANALYSIS,
     &states::ANALYSIS,
     &jobs::ANALYSIS,

@@ -40,8 +40,7 @@ fn gpus_of(arguments: &[ColumnarValue]) -> Result<ColumnarValue> {
             gpus.append_null();
             continue;
         };
-        for (model, count) in list.split(',').filter_map(|part| part.split_once('=')) {
-            let Ok(count) = count.parse() else { continue };
+        for (model, count) in models(list) {
             let item = gpus.values();
             item.field_builder::<StringViewBuilder>(0)
                 .expect("the first field is the model")
@@ -54,4 +53,10 @@ fn gpus_of(arguments: &[ColumnarValue]) -> Result<ColumnarValue> {
         gpus.append(true);
     }
     Ok(ColumnarValue::Array(Arc::new(gpus.finish())))
+}
+
+/// The models of a list, with their counts.
+pub(super) fn models(list: &str) -> impl Iterator<Item = (&str, i64)> {
+    let parts = list.split(',').filter_map(|part| part.split_once('='));
+    parts.filter_map(|(model, count)| Some((model, count.parse().ok()?)))
 }

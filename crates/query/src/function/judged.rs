@@ -5,6 +5,8 @@
 //! - `slot_class(class)`: what the site calls one of our classes;
 //! - `class_rank(class)`: its place among them, by the site's name;
 //! - `device_of(device_name)`: a model's `name`, `family`, `tier`, `weight`, and whether it `hidden`;
+//! - `gpu_weight(gpu_types)`: the weights of the models of a list such as `a100=2,h100=1` together;
+//!   null if one of them has none;
 //! - `memory_class(device_name, device_memory_mb)`: by what it has, or by what such a model has;
 //! - `is_device(pattern, device_name)`: whether a model is one that is asked for, by any of its
 //!   names or by its family.
@@ -20,6 +22,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Fields, Int64Type};
 use datafusion::common::exec_datafusion_err;
 use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Volatility, create_udf};
 
+use super::gpus_of;
 use crate::judgement::{self, Judgement, Pattern, SLOT_CLASSES};
 
 pub(super) fn functions(judgement: &Arc<Judgement>) -> Vec<ScalarUDF> {
@@ -54,6 +57,12 @@ pub(super) fn functions(judgement: &Arc<Judgement>) -> Vec<ScalarUDF> {
     let site = judgement.clone();
     let device_of = of_text("device_of", DataType::Struct(device_fields()), move |names| {
         device_of(&site, names)
+    });
+    let site = judgement.clone();
+    let gpu_weight = of_text("gpu_weight", DataType::Float64, move |lists| {
+        let weight = |(model, count): (&str, i64)| Some(site.device(model)?.weight? * count as f64);
+        let together = |list: &str| gpus_of::models(list).map(weight).sum::<Option<f64>>();
+        Arc::new(each(lists.iter(), together).collect::<Float64Array>())
     });
     let site = judgement.clone();
     let memory_class = create_udf(
@@ -118,6 +127,7 @@ pub(super) fn functions(judgement: &Arc<Judgement>) -> Vec<ScalarUDF> {
         slot_class,
         class_rank,
         device_of,
+        gpu_weight,
         memory_class,
         is_device,
     ]

@@ -1,5 +1,6 @@
 //! What SQL lacks; a file a function.
 
+mod allocations_of;
 mod away;
 mod days_touched;
 mod distribution;
@@ -7,21 +8,20 @@ mod exact;
 mod gpus_of;
 mod hour_of_week;
 mod judged;
+mod later;
 mod nodes_of;
 mod pieces;
 mod seconds_between;
 mod survival;
 
-use std::sync::Arc;
-
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
-use jiff::tz::TimeZone;
 
-use crate::judgement::Judgement;
+use crate::Question;
 
-/// Every function of one row, for a site's calendar and judgements.
-pub(crate) fn all(zone: &TimeZone, judgement: &Arc<Judgement>) -> Vec<ScalarUDF> {
-    let mut functions = judged::functions(judgement);
+/// Every function of one row, for a site's calendar, judgements and allocations.
+pub(crate) fn all(question: &Question) -> Vec<ScalarUDF> {
+    let zone = &question.period.zone;
+    let mut functions = judged::functions(&question.judgement);
     functions.extend(pieces::functions(zone));
     functions.extend([
         seconds_between::function(),
@@ -31,6 +31,8 @@ pub(crate) fn all(zone: &TimeZone, judgement: &Arc<Judgement>) -> Vec<ScalarUDF>
         gpus_of::function(),
         hour_of_week::function(zone),
         away::function(),
+        allocations_of::function(question),
+        later::function(zone),
     ]);
     functions
 }

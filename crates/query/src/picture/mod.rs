@@ -11,9 +11,11 @@ mod seen;
 mod selection;
 mod trend;
 
+use std::collections::BTreeMap;
+
 use anyhow::{Result, bail};
 use lake::Lake;
-use report::{Column, Coverage, Drawing, Period, Picture, Report, Table, Unit, Value};
+use report::{Column, Coverage, Drawing, Picture, Report, Table, Unit, Value};
 
 pub use bucket::Bucket;
 pub use scatter::scatter;
@@ -22,8 +24,9 @@ pub use trend::trend;
 
 pub(crate) use seen::Seen;
 
+use crate::allocation::line;
 use crate::pseudonym::pseudonym;
-use crate::{Question, Refused, Session, Statement};
+use crate::{Measure, Question, Refused, Session, Statement};
 use seen::Gpu;
 
 /// What a heatmap is to show.
@@ -163,7 +166,9 @@ pub async fn chart(
 
 /// What selected GPUs did, read once, for any number of pictures.
 pub struct Gpus {
-    period: Period,
+    question: Question,
+    /// Whether these are all GPUs of the question's clusters.
+    is_whole: bool,
     seen: Seen,
     coverage: Coverage,
     left_out: Vec<String>,
@@ -173,12 +178,18 @@ impl Gpus {
     /// Reads it. Nothing selected is an error that says what there is.
     pub async fn read(lake: &Lake, question: &Question, selection: &Selection) -> Result<Gpus> {
         let (seen, coverage, left_out) = seen(lake, question, selection).await?;
-        Ok(Gpus { period: question.period.clone(), seen, coverage, left_out })
+        Ok(Gpus {
+            question: question.clone(),
+            is_whole: selection.is_everything(),
+            seen,
+            coverage,
+            left_out,
+        })
     }
 
     /// GPUs over time, a colour a state.
     pub fn heatmap(&self, wish: &Heatmap) -> Result<Picture> {
-        let (period, seen) = (&self.period, &self.seen);
+        let (period, seen) = (&self.question.period, &self.seen);
         let bucket = wish.bucket.unwrap_or_else(|| Bucket::for_period(period, wish.most_columns));
         let edges = bucket.edges(period)?;
         let mut notes = self.left_out.clone();
@@ -221,7 +232,7 @@ impl Gpus {
 
     /// A chart of GPUs.
     pub fn chart(&self, chart: &Chart, bucket: Option<Bucket>, by: By) -> Result<Picture> {
-        let (period, seen) = (&self.period, &self.seen);
+        let (period, seen) = (&self.question.period, &self.seen);
         let bucket = bucket.unwrap_or_else(|| Bucket::for_period(period, MOST_CHART_COLUMNS));
         let mut notes = self.left_out.clone();
         let edges = bucket.edges(period)?;
@@ -229,7 +240,14 @@ impl Gpus {
         let (drawing, shown_bucket) = match chart.kind {
             ChartKind::Usage => {
                 notes.insert(0, average.to_owned());
-                (Drawing::Series(chart::usage(seen, &edges, by)), Some(bucket))
+                let mut usage = chart::usage(seen, &edges, by);
+                // A part of the GPUs was granted to nobody.
+                let granted = self.is_whole.then(|| {
+                    let question = Question { options: BTreeMap::new(), ..self.question.clone() };
+                    line(&question, Measure::Gpu, &edges, |_| 1.0)
+                });
+                usage.lines.extend(granted.flatten());
+                (Drawing::Series(usage), Some(bucket))
             }
             ChartKind::Availability => {
                 notes.insert(0, average.to_owned());

@@ -7,7 +7,7 @@ use crate::judgement::Pattern;
 use crate::{Question, nearest};
 
 /// Which GPUs to show; whatever is not said is no limit. All that is said must hold.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selection {
     /// Ids, or what they begin with, with or without `GPU-`; any of them.
     pub gpus: Vec<String>,
@@ -22,6 +22,11 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// Whether nothing is left out.
+    pub(super) fn is_everything(&self) -> bool {
+        *self == Selection::default()
+    }
+
     pub(super) fn apply(&self, seen: &mut Seen, question: &Question) -> Result<()> {
         if seen.gpus.is_empty() {
             let zone = &question.period.zone;

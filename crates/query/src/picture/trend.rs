@@ -3,9 +3,12 @@
 use jiff::Timestamp;
 use report::{Amounts, Drawing, Kind, Picture, Report, Series, Value};
 
-/// A column of a report that has a row a day, such as `daily`, over time; nothing where there is
-/// no such column.
-pub fn trend(report: &Report, column: &str, title: &str) -> Option<Picture> {
+use crate::allocation::line;
+use crate::{Measure, Question};
+
+/// A column of a report that has a row a day, such as `daily`, over time, below what was granted to
+/// those that the question is about; nothing where there is no such column.
+pub fn trend(report: &Report, question: &Question, column: &str, title: &str) -> Option<Picture> {
     let place = report.table.columns.iter().position(|known| known.name == column)?;
     let zone = &report.period.zone;
     let mut edges: Vec<Timestamp> = Vec::new();
@@ -24,6 +27,13 @@ pub fn trend(report: &Report, column: &str, title: &str) -> Option<Picture> {
     let known: Vec<f64> = values.iter().copied().flatten().collect();
     let mean = (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64);
     let about = &report.table.columns[place];
+    let measure = match column {
+        "cpu_hours" => Some(Measure::Cpu),
+        "gpu_hours" => Some(Measure::Gpu),
+        _ => None,
+    };
+    let hours = |seconds: f64| seconds / 3600.0;
+    let granted = measure.and_then(|measure| line(question, measure, &edges, hours));
     let heading = about.heading.clone();
     Some(Picture {
         name: format!("{}-{column}", report.name),
@@ -36,7 +46,7 @@ pub fn trend(report: &Report, column: &str, title: &str) -> Option<Picture> {
             unit: about.unit,
             stacked: vec![Amounts { name: heading.clone(), kind: Kind::Ranked(0), values, mean }],
             heading,
-            lines: Vec::new(),
+            lines: granted.into_iter().collect(),
         }),
         notes: report.notes.clone(),
     })
@@ -73,8 +83,9 @@ mod tests {
             charts: Vec::new(),
             notes: Vec::new(),
         };
-        let Some(Picture { drawing: Drawing::Series(series), .. }) = trend(&report, "hours", "")
-        else {
+        let question = Question::about(report.period.clone());
+        let picture = trend(&report, &question, "hours", "");
+        let Some(Picture { drawing: Drawing::Series(series), .. }) = picture else {
             panic!("no series")
         };
         let edges: Vec<String> = series.edges.iter().map(ToString::to_string).collect();
@@ -90,6 +101,6 @@ mod tests {
         );
         assert_eq!(series.stacked[0].values, [Some(4.0), None, Some(2.0)]);
         assert_eq!(series.stacked[0].mean, Some(3.0));
-        assert!(trend(&report, "none", "").is_none());
+        assert!(trend(&report, &question, "none", "").is_none());
     }
 }

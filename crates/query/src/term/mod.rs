@@ -159,6 +159,38 @@ macro_rules! gpu_use_by {
     };
 }
 
+/// What counts of an allocation, by its measure: of rows with `measure`, `run_seconds`, `gpu_types`,
+/// and for how long GPUs, CPUs and nodes were held. What is not known of one row is not known of the
+/// whole: a model without a weight is not worth nothing.
+macro_rules! allocation_amount {
+    ($rows:expr) => {
+        concat!(
+            "
+            SELECT *,
+                   CASE measure
+                        WHEN 'gpu' THEN gpu_seconds
+                        WHEN 'cpu' THEN cpu_seconds
+                        WHEN 'node' THEN node_seconds
+                        WHEN 'weighted' THEN weighted_seconds
+                   END AS seconds,
+                   measure = 'weighted' AND weighted_seconds IS NULL AND gpu_seconds IS NOT NULL
+                       AS is_unknown
+            FROM (
+                SELECT *,
+                       CASE WHEN gpu_seconds = 0 THEN 0.0
+                            ELSE gpu_weight(gpu_types) * run_seconds
+                       END AS weighted_seconds
+                FROM ",
+            $rows,
+            "
+            )"
+        )
+    };
+}
+
+mod allocation_committed;
+mod allocation_in_flight;
+mod allocation_use;
 mod collection_run;
 mod gpu_held;
 mod gpu_left_out;
@@ -182,6 +214,7 @@ use record::Table;
 use report::Period;
 
 use crate::pieces::Pieces;
+use crate::{Measure, Question, mentions};
 
 /// A word that reports use.
 pub struct Term {
@@ -190,18 +223,29 @@ pub struct Term {
     /// In it, `$start` and `$end` stand for the period, `$known_end` for its end or for now if that
     /// is earlier, never before the start. Of a term with `$first_day` and
     /// `$last_day`, what stands before `UNION ALL` takes the sums of those days, and what stands
-    /// behind it the attempts that are not in them.
+    /// behind it the attempts that are not in them. `$counts_nodes` is whether any allocation is
+    /// of nodes, of which there are no sums.
     pub sql: &'static str,
 }
 
+impl Term {
+    /// Whether it is defined by another.
+    pub(crate) fn uses(&self, other: &Term) -> bool {
+        mentions(self.sql, other.name)
+    }
+}
+
 /// Every term; one may use those before it.
-pub static TERMS: [&Term; 17] = [
+pub static TERMS: [&Term; 20] = [
     &job_run::TERM,
     &job_outcome::TERM,
     &job_ended::TERM,
     &job_wait::TERM,
     &usage::TERM,
     &usage_of_node::TERM,
+    &allocation_use::TERM,
+    &allocation_in_flight::TERM,
+    &allocation_committed::TERM,
     &node_seen::TERM,
     &gpu_time::TERM,
     &gpu_use::TERM,
@@ -216,12 +260,7 @@ pub static TERMS: [&Term; 17] = [
 ];
 
 /// The statement that defines a term for a period.
-pub(crate) fn create_view(
-    term: &Term,
-    period: &Period,
-    known_end: Timestamp,
-    pieces: &Pieces,
-) -> String {
+pub(crate) fn create_view(term: &Term, question: &Question, pieces: &Pieces) -> String {
     let mut sql = term.sql.to_owned();
     if let Some((of_sums, of_attempts)) = term.sql.split_once("UNION ALL")
         && term.sql.contains("$first_day")
@@ -235,7 +274,11 @@ pub(crate) fn create_view(
             (None, _) => sql = of_attempts.to_owned(),
         }
     }
-    format!("CREATE VIEW {} AS {}", term.name, with_period(&sql, period, known_end))
+    let counts_nodes =
+        question.allocations.iter().any(|allocation| allocation.unit.measure == Measure::Node);
+    sql = sql.replace("$counts_nodes", if counts_nodes { "true" } else { "false" });
+    let sql = with_period(&sql, &question.period, question.known_end());
+    format!("CREATE VIEW {} AS {sql}", term.name)
 }
 
 fn with_period(sql: &str, period: &Period, known_end: Timestamp) -> String {

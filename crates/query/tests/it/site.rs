@@ -10,6 +10,8 @@
 //! - `NODE 'cluster' 'name' cpus gpus/held 'from' 'to' 'state' ['reason']`: the same in a state;
 //! - `QUEUED 'cluster' 'job' 'reason' tasks gpus 'from' 'to'`: a job was seen to wait;
 //! - `GROUP 'name' 'user' …`: these users are in a group;
+//! - `ALLOCATION 'name' amount unit 'from' 'to' account=lab …`: so much was granted to any of those
+//!   that follow, each a `user`, a `group` or an `account`, in each `cluster` that does;
 //! - `INSTITUTION 'machine'`, `RESEARCHER 'machine'`, `MASK 'machine' 'reason'`, `HIDE 'family'`,
 //!   `CALL 'class' 'name'`: what the site says of its GPUs;
 //! - `SIGHT 'staff'`, `SIGHT 'public'`, `SIGHT 'own' 'user' 'account' …`: who asks from now on;
@@ -28,7 +30,9 @@ use datafusion::prelude::SessionContext;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::Lake;
-use query::{Judgement, Pattern, Question, Secret, Sight};
+use query::{
+    Allocation, AllocationUnit, Holders, Judgement, Pattern, Question, Secret, Sight,
+};
 use record::{Collection, GpuSample, GpuSpan, Job, NodeSpan, QueueSpan, Record, Reject};
 use report::{Period, Report, Value};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType};
@@ -178,6 +182,26 @@ impl Site {
                 let users: Result<Vec<String>> =
                     users.iter().map(|user| Ok(unquoted(user)?.to_owned())).collect();
                 self.question.groups.insert(unquoted(name)?.to_owned(), users?);
+            }
+            ["ALLOCATION", name, amount, unit, from, to, ref scope @ ..] => {
+                let named = |key: &str| {
+                    let pairs = scope.iter().filter_map(|word| word.split_once('='));
+                    let names = pairs.filter(|(known, _)| *known == key);
+                    names.map(|(_, name)| name.to_owned()).collect()
+                };
+                self.question.allocations.push(Allocation {
+                    name: unquoted(name)?.to_owned(),
+                    holders: Holders {
+                        groups: named("group"),
+                        accounts: named("account"),
+                        users: named("user"),
+                    },
+                    clusters: named("cluster"),
+                    unit: AllocationUnit::by_name(unit).context("there is no such unit")?,
+                    amount: amount.parse()?,
+                    from: unquoted(from)?.parse()?,
+                    to: unquoted(to)?.parse()?,
+                });
             }
             ["ZONE", zone] => {
                 self.lake = self.lake.clone().with_zone(&TimeZone::get(unquoted(zone)?)?);

@@ -1,6 +1,7 @@
 //! For programs: every report and look as JSON, some rows at a time, and a description of all that
 //! is made of the same lists.
 
+mod constants;
 mod openapi;
 
 use std::sync::Arc;
@@ -35,6 +36,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .route("/api/v1", get(index))
         .route("/api/v1/openapi.json", get(openapi::description))
         .route("/api/v1/clusters", get(clusters))
+        .route("/api/v1/constants", get(constants::constants))
         .route("/api/v1/reports", get(reports))
         .route("/api/v1/reports/{name}", get(report))
         .route("/api/v1/now/{name}", get(now))
@@ -46,6 +48,7 @@ async fn index() -> Response {
     send(&json!({
         "description": "openapi.json",
         "clusters": "clusters",
+        "constants": "constants",
         "reports": "reports",
         "now": now,
     }))

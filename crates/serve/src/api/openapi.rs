@@ -15,6 +15,8 @@ pub(super) async fn description() -> Response {
 fn document() -> Value {
     let mut paths = Map::new();
     paths.insert("/clusters".into(), plain("The clusters that anything is known of.", "clusters"));
+    let constants = "What the site says of itself: what was granted to whom, head counts, prices.";
+    paths.insert("/constants".into(), plain(constants, "constants"));
     paths.insert("/reports".into(), plain("Every report, and what it can be told.", "reports"));
     for analysis in ANALYSES {
         paths.insert(format!("/reports/{}", analysis.name), report(analysis));
@@ -183,7 +185,7 @@ mod tests {
     fn every_report_and_its_options_are_described() {
         let document = document();
         let paths = document["paths"].as_object().unwrap();
-        assert_eq!(paths.len(), 2 + ANALYSES.len() + LOOKS.len());
+        assert_eq!(paths.len(), 3 + ANALYSES.len() + LOOKS.len());
         let parameters = &document["paths"]["/reports/jobs"]["get"]["parameters"];
         let sort = parameters.as_array().unwrap().iter().find(|one| one["name"] == "sort").unwrap();
         assert_eq!(sort["schema"]["default"], "newest");

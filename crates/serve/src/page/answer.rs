@@ -187,7 +187,7 @@ impl Asked<'_> {
                 }
                 Show::Drawn { draw, .. } => {
                     let report = reports.next().expect("each ask has a report");
-                    match draw(&report, section.heading) {
+                    match draw(&report, &self.question_of(section), section.heading) {
                         Some(picture) => Content::Picture(picture),
                         None => Content::Words("There is nothing to draw.".to_owned()),
                     }
@@ -231,8 +231,14 @@ impl Asked<'_> {
             return Content::Nothing;
         };
         let Some(ask) = self.ask(section) else { return Content::Nothing };
-        let question = Question { options: ask.options, ..self.question.clone() };
+        let question = self.question_of(section);
         query::draw(ask.analysis, &question, report).map_or(Content::Nothing, Content::Picture)
+    }
+
+    /// The question that a section answers, with the options that it is told.
+    fn question_of(&self, section: &Section) -> Question {
+        let options = self.ask(section).map(|ask| ask.options).unwrap_or_default();
+        Question { options, ..self.question.clone() }
     }
 
     /// What is said by the address and the path, by the names of options.

@@ -115,6 +115,14 @@ pub(crate) static PAGES: &[Page] = &[
         sections: Cow::Borrowed(OF_SEVERAL),
     },
     Page {
+        path: "/allocations",
+        title: "Allocations",
+        lead: "What was granted, what is left of it, and until when it will last.",
+        span: Span::Days(7),
+        filters: Cow::Borrowed(&["allocation"]),
+        sections: Cow::Borrowed(&[report("", "allocations", 200)]),
+    },
+    Page {
         path: "/nodes",
         title: "Nodes",
         lead: "What each node does now, and how much of the time it was in service.",
@@ -279,7 +287,7 @@ const CPU_TREND: Section = Section {
     heading: "CPU hours by day",
     show: Show::Drawn {
         name: "daily",
-        draw: |report, title| query::trend(report, "cpu_hours", title),
+        draw: |report, question, title| query::trend(report, question, "cpu_hours", title),
         is_half: true,
     },
 };
@@ -287,7 +295,7 @@ const GPU_TREND: Section = Section {
     heading: "GPU hours by day",
     show: Show::Drawn {
         name: "daily",
-        draw: |report, title| query::trend(report, "gpu_hours", title),
+        draw: |report, question, title| query::trend(report, question, "gpu_hours", title),
         is_half: true,
     },
 };
@@ -297,7 +305,7 @@ const SCATTER: Section = Section {
     heading: "How well who used how much",
     show: Show::Drawn {
         name: "usage-by-user",
-        draw: |report, title| query::scatter(report, "cpu_hours", "cpu_efficiency", title),
+        draw: |report, _, title| query::scatter(report, "cpu_hours", "cpu_efficiency", title),
         is_half: false,
     },
 };

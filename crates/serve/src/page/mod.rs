@@ -20,6 +20,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::get;
 use axum::{Extension, Router};
+use query::Question;
 use query::now::Look;
 use report::{Picture, Report};
 use view::Layout;
@@ -56,6 +57,9 @@ pub(crate) struct Section {
     pub(crate) show: Show,
 }
 
+/// Makes a picture with a title of the answer to a question.
+pub(crate) type Draw = fn(&Report, &Question, &str) -> Option<Picture>;
+
 /// What a part of a page shows.
 #[derive(Clone, Copy)]
 pub(crate) enum Show {
@@ -69,7 +73,7 @@ pub(crate) enum Show {
     /// What was last seen.
     Look(&'static Look, usize),
     /// The answer of an analysis as a picture with a title, on half of the width or on all of it.
-    Drawn { name: &'static str, draw: fn(&Report, &str) -> Option<Picture>, is_half: bool },
+    Drawn { name: &'static str, draw: Draw, is_half: bool },
     /// The report above it, as that says that it is drawn; nothing if there is nothing to draw.
     Picture,
     /// What GPUs did.

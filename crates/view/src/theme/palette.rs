@@ -24,6 +24,8 @@ pub struct Theme {
     ranked: [Color; 8],
     rest: Color,
     idle: Color,
+    /// No area has it, so that the line stands out on all of them.
+    granted: Color,
     unmeasured: Fill,
     /// The ends of a measured quantity.
     low: Color,
@@ -69,6 +71,7 @@ impl Theme {
             Kind::Idle => plain(self.idle),
             Kind::Level(step) => plain(self.level(f64::from(step) / f64::from(HIGHEST_LEVEL))),
             Kind::Capacity => plain(self.ink),
+            Kind::Granted => plain(self.granted),
             Kind::Unmeasured => self.unmeasured,
         }
     }
@@ -107,7 +110,8 @@ pub(crate) fn night_rules() -> String {
 impl Theme {
     /// Every colour, in the same order in each theme.
     fn colors(&self) -> Vec<Color> {
-        let mut colors = vec![self.paper, self.ink, self.faint, self.line, self.rest, self.idle];
+        let mut colors =
+            vec![self.paper, self.ink, self.faint, self.line, self.rest, self.idle, self.granted];
         colors.extend(self.ranked);
         colors.extend((0..=HIGHEST_LEVEL).map(|step| self.fill(Kind::Level(step)).color));
         for fill in self.states.iter().chain([&self.unmeasured]) {
@@ -136,6 +140,7 @@ pub(crate) fn letter(kind: Kind) -> char {
         Kind::Idle => '-',
         Kind::Level(step) => char::from(b'0' + step % 10),
         Kind::Capacity => '+',
+        Kind::Granted => '=',
         Kind::Unmeasured => '?',
     }
 }
@@ -210,6 +215,7 @@ static DEFAULT: Theme = Theme {
     ranked: QUALITATIVE,
     rest: rgb(0x9aa5ad),
     idle: rgb(0xeef1f2),
+    granted: rgb(0xb5179e),
     unmeasured: rising(0xdfe5e8, 0x7d8b95),
     low: rgb(0xe7f1fb),
     high: rgb(0x08306b),
@@ -248,6 +254,7 @@ static COLORBLIND: Theme = Theme {
     ranked: QUALITATIVE,
     rest: rgb(0x9aa5ad),
     idle: rgb(0xeef1f2),
+    granted: rgb(0x8a1c7c),
     unmeasured: rising(0xdfe5e8, 0x7d8b95),
     low: rgb(0xfff7d6),
     high: rgb(0x3b1f5c),
@@ -274,6 +281,7 @@ static PRINT: Theme = Theme {
     ranked: QUALITATIVE,
     rest: rgb(0xa8a8a8),
     idle: rgb(0xf2f2f2),
+    granted: rgb(0x7a0055),
     unmeasured: rising(0xe0e0e0, 0x606060),
     low: rgb(0xf2f2f2),
     high: rgb(0x000000),
@@ -308,6 +316,7 @@ static DARK: Theme = Theme {
     ],
     rest: rgb(0x6f7d87),
     idle: rgb(0x1c272f),
+    granted: rgb(0xff7ad9),
     unmeasured: rising(0x2a363f, 0x7d8b95),
     low: rgb(0x16283a),
     high: rgb(0x9fd3ff),

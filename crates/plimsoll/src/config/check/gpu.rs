@@ -6,7 +6,7 @@ use query::{Device, Judgement, Pattern, SLOT_CLASSES, Tier};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Problems, advice, string, unknown_keys, words, wrong_type};
+use super::{Problems, above_zero, advice, string, unknown_keys, words, wrong_type};
 
 pub(super) fn judgement(value: &Spanned<DeValue>, problems: &mut Problems) -> Judgement {
     let mut judgement = Judgement::default();
@@ -178,8 +178,8 @@ fn device(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Optio
         // A stand-in for what is wrong: with a problem on record no configuration is handed out.
         family: family.unwrap_or_default(),
         tier: table.get("tier").and_then(|value| tier(value, problems)),
-        weight: number("weight", table, problems),
-        memory_gb: number("memory_gb", table, problems),
+        weight: above_zero("gpu.device.weight", "weight", table, problems),
+        memory_gb: above_zero("gpu.device.memory_gb", "memory_gb", table, problems),
         hidden: match table.get("hidden").map(|value| (value, value.get_ref())) {
             Some((_, DeValue::Boolean(hidden))) => *hidden,
             Some((value, _)) => {
@@ -199,24 +199,4 @@ fn tier(value: &Spanned<DeValue>, problems: &mut Problems) -> Option<Tier> {
         problems.add(value.span(), format!("gpu.device.tier: unknown tier {name:?}: {advice}"));
     }
     tier
-}
-
-/// A number above zero.
-fn number(key: &str, table: &DeTable, problems: &mut Problems) -> Option<f64> {
-    let value = table.get(key)?;
-    let path = format!("gpu.device.{key}");
-    let number = match value.get_ref() {
-        DeValue::Integer(number) => {
-            i64::from_str_radix(number.as_str(), number.radix()).ok().map(|number| number as f64)
-        }
-        DeValue::Float(number) => number.as_str().parse().ok(),
-        _ => {
-            wrong_type(&path, "a number", value, problems);
-            return None;
-        }
-    };
-    if !number.is_some_and(|number: f64| number.is_finite() && number > 0.0) {
-        problems.add(value.span(), format!("{path}: a number above zero"));
-    }
-    number
 }

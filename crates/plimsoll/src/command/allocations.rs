@@ -1,0 +1,41 @@
+//! `plimsoll allocations`: how close everyone is to the line.
+
+use anyhow::Result;
+use jiff::SignedDuration;
+use lake::Lake;
+use query::Question;
+use report::Period;
+use source::{Live, Machine};
+
+use crate::cli::{Allocations, moment};
+use crate::command::output;
+use crate::config::Config;
+use crate::{Outcome, complain};
+
+pub(crate) async fn run(config: &Config, arguments: &Allocations) -> Result<Outcome> {
+    output::format(&arguments.output)?;
+    if config.allocations.is_empty() {
+        complain(
+            "there are no allocations: write an [[allocation]] into plimsoll.toml; `plimsoll init \
+             example.toml` writes a file with an example",
+        );
+        return Ok(Outcome::Findings);
+    }
+    let lake = Lake::open(&config.data_dir)?;
+    let now = Live::default().now();
+    let at = match &arguments.at {
+        Some(at) => moment("--at", at, &config.zone)?.min(now),
+        None => now,
+    };
+    // Those that hold at a moment are those that touch the second before it.
+    let start = at - SignedDuration::from_secs(1);
+    let question = Question {
+        clusters: arguments.cluster.clone(),
+        groups: config.groups.clone(),
+        allocations: config.allocations.clone(),
+        judgement: config.judgement.clone(),
+        ..Question::about(Period { start, end: at, zone: config.zone.clone() })
+    };
+    let report = query::run(&lake, query::analysis("allocations")?, &question).await?;
+    output::write(&[report], &arguments.output)
+}
