@@ -20,6 +20,7 @@ use view::PictureLook;
 use crate::cli::Demo;
 use crate::collector::{Collector, Summary, Wanted};
 use crate::command::collect::progress;
+use crate::command::demo_config;
 use crate::command::output::terminal;
 use crate::config::{Cluster, Config, Kind};
 use crate::{Outcome, complain};
@@ -52,6 +53,8 @@ pub(crate) async fn run(config: &Config, arguments: &Demo) -> Result<Outcome> {
         arguments.folder.display(),
         collected.rejects
     ));
+    let period = Period { start, end, zone: TimeZone::UTC };
+    demo_config::write(&lake, &arguments.folder, &period).await?;
     show(&lake, config, start, end).await?;
     draw(&lake, config, &arguments.folder, end).await?;
     next_steps(&arguments.folder, start, end)?;
@@ -198,11 +201,14 @@ fn next_steps(folder: &Path, start: Timestamp, end: Timestamp) -> Result<()> {
          Next, for example (built here, plimsoll is `cargo run --release --`):\n  \
          plimsoll --data-dir {folder} status\n  \
          plimsoll --data-dir {folder} report usage-by-user {period} --cluster {slurm} -o usage.html\n  \
+         plimsoll --config {folder}/{file} allocations --at {end}\n  \
          plimsoll --data-dir {folder} heatmap {period} --color user -o users.html\n  \
          plimsoll --data-dir {folder} sql \"SELECT cluster, primary_state, sum(samples) AS samples FROM gpu_span GROUP BY cluster, primary_state\"\n  \
          plimsoll --data-dir {folder} serve\n  \
          plimsoll init        for your own site\n",
         slurm = Site::slurm_cluster(),
+        file = demo_config::FILE,
+        end = end.strftime("%Y-%m-%d"),
     );
     io::stdout().write_all(text.as_bytes()).context("cannot write")
 }

@@ -122,6 +122,26 @@ data_dir = \"data\"
 # header = \"X-Remote-User\"
 # trusted = [\"127.0.0.1\"]
 
+# What was granted to whom, an [[allocation]] each: to a group, an account or a user, or several of
+# them, in a cluster, in several or, if none is named, in all. Units are gpu-hour, gpu-year, cpu-hour,
+# cpu-year, node-hour, node-year, and rgu-hour and rgu-year, in which a GPU counts as the weight of
+# its model. A year is 365 days; the last day is not included. Instead, or beside, allocation_file
+# may stand above all tables and name a CSV file whose columns are called as these keys.
+# [[allocation]]
+# name = \"physics 2026\"
+# group = \"physics\"
+# cluster = [\"alder\"]
+# unit = \"gpu-year\"
+# amount = 40
+# from = 2026-04-01
+# to = 2027-04-01
+
+# Numbers and words for other dashboards, which find them at /api/v1/constants.
+# [constants]
+# price_per_kwh = 0.12
+# carbon_kg_per_kwh = 0.38
+# students = 240
+
 # What no scheduler says of GPUs. Machines are named by patterns of their whole names, with or
 # without the domain (* and ? stand for letters), or by /regular expressions/; case does not
 # matter. Machines with PrioritizedProjects are owned without being listed here.
@@ -310,6 +330,8 @@ mod tests {
         };
         let config = Config::load(None, &environment).unwrap();
         assert_eq!((config.clusters.len(), config.groups.len()), (2, 1));
+        assert_eq!(config.allocations[0].amount, 40.0);
+        assert_eq!(config.constants.len(), 3);
         assert_eq!(config.judgement.masks.len(), 1);
         assert_eq!(config.judgement.class_name("Priority-CHTCOwned"), "Reserved");
         assert_eq!(config.judgement.devices[0].memory_gb, Some(48.0));

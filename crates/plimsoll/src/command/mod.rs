@@ -7,6 +7,7 @@ pub(crate) mod backfill;
 pub(crate) mod collect;
 pub(crate) mod current;
 pub(crate) mod demo;
+mod demo_config;
 pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod import;

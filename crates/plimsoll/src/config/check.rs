@@ -71,10 +71,7 @@ pub(super) fn config(
     let mut of_file = Vec::new();
     let mut allocations = settings.allocations;
     if let Some((name, span)) = settings.allocation_file {
-        let known = AllocationKnown {
-            groups: &settings.groups,
-            clusters: settings.clusters.iter().map(|cluster| cluster.name.as_str()).collect(),
-        };
+        let known = known(&settings.groups, &settings.clusters);
         match allocations_of_file(&folder.join(&name), &known, environment) {
             Ok(others) => add_others(&mut allocations, others, &name, span, &mut problems),
             Err(error) => of_file = error.problems,
@@ -112,6 +109,15 @@ pub(super) fn config(
         });
         Err(ConfigError { problems: lines.chain(of_file).collect() })
     }
+}
+
+/// What allocations may name.
+fn known<'a>(
+    groups: &'a BTreeMap<String, Vec<String>>,
+    clusters: &'a [Cluster],
+) -> AllocationKnown<'a> {
+    let clusters = clusters.iter().map(|cluster| cluster.name.as_str());
+    AllocationKnown { groups, clusters: clusters.collect() }
 }
 
 fn allocations_of_file(
@@ -226,10 +232,7 @@ fn settings(
         settings.access = Some(access::access(value, problems));
     }
     if let Some(value) = document.get("allocation") {
-        let known = AllocationKnown {
-            groups: &settings.groups,
-            clusters: settings.clusters.iter().map(|cluster| cluster.name.as_str()).collect(),
-        };
+        let known = known(&settings.groups, &settings.clusters);
         settings.allocations = allocation::allocations(value, &known, problems);
     }
     if let Some(value) = document.get("allocation_file") {

@@ -118,6 +118,8 @@ trusted = ["127.0.0.1", "10.0.0.0/8"]
             ("chemistry".into(), vec!["alice".into()]),
             ("physics".into(), vec!["alice".into(), "bob".into()]),
         ]),
+        allocations: Vec::new(),
+        constants: BTreeMap::new(),
         judgement: Arc::new(Judgement {
             preemptible: vec![Preemptible {
                 cluster: "alder".to_owned(),
@@ -727,4 +729,101 @@ trusted = ["10.0.0.0/33"]
             "6:11: access.proxy.trusted: \"10.0.0.0/33\" is no address such as 10.1.2.3 or 10.0.0.0/8",
         ],
     );
+}
+
+#[test]
+fn allocations_are_read() {
+    let config = read(
+        r#"
+[groups]
+physics = ["alice"]
+[[allocation]]
+name = "physics 2026"
+group = "physics"
+account = ["phys", "phys-gpu"]
+cluster = "alder"
+unit = "rgu-year"
+amount = 40.5
+from = 2026-04-01
+to = "2027-04-01"
+[constants]
+students = 240
+currency = "CAD"
+"#,
+    )
+    .unwrap();
+    let [allocation] = &config.allocations[..] else { panic!("{:?}", config.allocations) };
+    assert_eq!(allocation.holders.accounts, ["phys", "phys-gpu"]);
+    assert_eq!(allocation.holders.groups, ["physics"]);
+    assert_eq!((allocation.unit.name(), allocation.amount), ("rgu-year", 40.5));
+    assert_eq!(allocation.clusters, ["alder"]);
+    assert_eq!([allocation.from, allocation.to].map(|day| day.year()), [2026, 2027]);
+    assert_eq!(config.constants["students"], Constant::Number(240.0));
+    assert_eq!(config.constants["currency"], Constant::Text("CAD".to_owned()));
+}
+
+#[test]
+fn an_allocation_that_is_wrong_is_named_with_the_remedy() {
+    check(
+        r#"[groups]
+physics = ["alice"]
+[[allocation]]
+name = "a"
+group = "phyiscs"
+unit = "gpu-yaer"
+amount = 1
+from = 2026-04-01
+to = 2026-04-01
+[[allocation]]
+name = "b"
+amount = -1
+[[allocation]]
+name = "c"
+user = "alice"
+"#,
+        &[
+            r#"5:9: allocation "a": group: there is no group "phyiscs" in [groups]: did you mean "physics"?"#,
+            r#"6:8: allocation "a": unit: unknown unit "gpu-yaer": did you mean "gpu-year"?"#,
+            r#"9:6: allocation "a": to: it ends before it begins, on 2026-04-01: 2026-04-01 is the day after its last"#,
+            "12:10: allocation.amount: a number above zero",
+            r#"13:1: allocation "c": unit: missing: write one of gpu-hour, gpu-year, rgu-hour, rgu-year, cpu-hour, cpu-year, node-hour, node-year"#,
+            r#"13:1: allocation "c": amount: missing: write a number above zero"#,
+            r#"13:1: allocation "c": from: missing: write a day such as 2026-04-01"#,
+            r#"13:1: allocation "c": to: missing: write a day such as 2026-04-01"#,
+        ],
+    );
+}
+
+#[test]
+fn a_file_of_allocations_stands_beside_the_configuration() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("plimsoll.toml");
+    let read = || {
+        check::config(&path, b"allocation_file = \"granted.csv\"\n", &environment(folder.path()))
+    };
+    let said = |error: ConfigError| error.problems;
+    assert_eq!(
+        read().map_err(said),
+        Err(vec![
+            "cannot read granted.csv, which allocation_file names: No such file or directory (os \
+             error 2)"
+                .to_owned()
+        ])
+    );
+    let file = folder.path().join("granted.csv");
+    fs::write(
+        &file,
+        "name,user,unit,amount,from,to\nann,ann,cpu-hour,many,2026-01-01,2027-01-01\n",
+    )
+    .unwrap();
+    assert_eq!(
+        read().map_err(said),
+        Err(vec![
+            "granted.csv:2: allocation \"ann\": amount: missing: write a number above zero"
+                .to_owned()
+        ])
+    );
+    fs::write(&file, "name,user,unit,amount,from,to\nann,ann,cpu-hour,9,2026-01-01,2027-01-01\n")
+        .unwrap();
+    assert_eq!(read().unwrap().allocations[0].amount, 9.0);
 }

@@ -89,7 +89,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         figure AS (
             SELECT allocation.allocation, unit, unit_seconds, granted, from_date, to_date,
                    used_up_date,
-                   greatest(used - in_flight, 0) AS settled,
+                   CASE WHEN used < in_flight THEN 0 ELSE used - in_flight END AS settled,
                    in_flight,
                    used,
                    committed,

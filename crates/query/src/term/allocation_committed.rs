@@ -9,19 +9,20 @@ pub(super) static TERM: Term = Term {
               Unknown where the job has no time limit",
     sql: concat!(
         "
-        SELECT allocation, cluster, job_id, user, account, seconds
+        SELECT cluster, allocation, job_id, user, account, seconds
         FROM (",
         allocation_amount!(
             "(
-                    SELECT allocation.allocation, measure, cluster, job_id, user, account, gpu_types,
+                    SELECT cluster, allocation.allocation, measure, job_id, user, account, gpu_types,
                            run_seconds,
                            CASE WHEN req_gpus = 0 THEN 0.0 ELSE req_gpus * run_seconds END
                                AS gpu_seconds,
                            req_cpus * run_seconds AS cpu_seconds,
                            req_nodes * run_seconds AS node_seconds
                     FROM (
-                        SELECT unnest(allocations_of(cluster, user, account)) AS name,
-                               cluster, job_id, user, account, gpu_types,
+                        SELECT cluster,
+                               unnest(allocations_of(cluster, user, account)) AS name,
+                               job_id, user, account, gpu_types,
                                req_gpus, req_cpus, req_nodes,
                                coalesce(tasks, 1) * CAST(time_limit_seconds AS DOUBLE)
                                    AS run_seconds

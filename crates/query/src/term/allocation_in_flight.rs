@@ -8,7 +8,7 @@ pub(super) static TERM: Term = Term {
               allocation until then; it is a part of allocation_use",
     sql: concat!(
         "
-        SELECT allocation, cluster, job_id, user, account, seconds, is_unknown
+        SELECT cluster, allocation, job_id, user, account, seconds, is_unknown
         FROM (",
         allocation_amount!(
             "(
@@ -17,15 +17,16 @@ pub(super) static TERM: Term = Term {
                            alloc_cpus * run_seconds AS cpu_seconds,
                            alloc_nodes * run_seconds AS node_seconds
                     FROM (
-                        SELECT allocation.allocation, measure, cluster, job_id, user, account,
+                        SELECT cluster, allocation.allocation, measure, job_id, user, account,
                                gpu_types, alloc_gpus, alloc_cpus, alloc_nodes,
                                run_rate * seconds_between(
                                    greatest(from_time, allocation.start_time),
                                    least(to_time, allocation.end_time)
                                ) AS run_seconds
                         FROM (
-                            SELECT unnest(allocations_of(cluster, user, account)) AS name,
-                                   cluster, job_id, user, account, gpu_types, alloc_gpus,
+                            SELECT cluster,
+                                   unnest(allocations_of(cluster, user, account)) AS name,
+                                   job_id, user, account, gpu_types, alloc_gpus,
                                    alloc_cpus, alloc_nodes, run_rate, from_time, to_time
                             FROM job_run
                             WHERE end_time IS NULL OR end_time > $known_end
