@@ -14,15 +14,30 @@ import sys
 import tomllib
 from collections import defaultdict
 
-from analyses import rows_by_duckdb, rows_by_polars
-import analyses
-
-analyses.COLUMNS = [
+COLUMNS = [
     "cluster", "user", "account", "start_time", "end_time", "observed_time", "elapsed_seconds",
     "alloc_nodes", "alloc_cpus", "alloc_gpus",
 ]
 DAY = datetime.timedelta(days=1)
 HELD = {"gpu-hour": "alloc_gpus", "cpu-hour": "alloc_cpus", "node-hour": "alloc_nodes"}
+
+
+def rows_by_polars(folder):
+    import polars
+
+    frame = polars.scan_parquet(f"{folder}/processed/job/**/*.parquet", hive_partitioning=True)
+    return frame.select(COLUMNS).collect().to_dicts()
+
+
+def rows_by_duckdb(folder):
+    import duckdb
+
+    duckdb.sql("SET TimeZone = 'UTC'")
+    result = duckdb.sql(
+        f"SELECT {', '.join(COLUMNS)} FROM read_parquet('{folder}/processed/job/**/*.parquet', "
+        "hive_partitioning = true)"
+    )
+    return [dict(zip(COLUMNS, row)) for row in result.fetchall()]
 
 
 def midnight(date):
