@@ -49,7 +49,7 @@ pub(super) fn allocations(
             Err(wrong) => {
                 problems.extend(wrong.into_iter().map(|(key, words)| {
                     format!("{}: {}", number + 1, complaint(&name, key, &words))
-                }))
+                }));
             }
         }
     }
