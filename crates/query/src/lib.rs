@@ -117,6 +117,11 @@ impl Question {
         }
     }
 
+    /// The allocations that who asks may see.
+    pub(crate) fn allocations_seen(&self) -> impl Iterator<Item = &Allocation> {
+        self.allocations.iter().filter(|allocation| self.sight.covers_use_of(allocation))
+    }
+
     /// Until when something may be known: the period's end, or now if that is earlier.
     pub(crate) fn known_end(&self) -> Timestamp {
         self.now.min(self.period.end).max(self.period.start)

@@ -1,5 +1,7 @@
 //! The web pages: the same numbers as on the command line, and clear refusals.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 
 use lake::Lake;

@@ -20,8 +20,7 @@ pub(crate) fn line(
 ) -> Option<Amounts> {
     let zone = &question.period.zone;
     let granted: Vec<Rate> = question
-        .allocations
-        .iter()
+        .allocations_seen()
         .filter(|allocation| allocation.unit.measure == measure && is_shown(allocation, question))
         .filter_map(|allocation| {
             let (start, end) = allocation.time(zone)?;

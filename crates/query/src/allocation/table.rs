@@ -28,8 +28,7 @@ pub(crate) fn tables(
 ) -> Result<[(&'static str, MemTable); 3]> {
     let zone = &question.period.zone;
     let timed: Vec<Timed> = question
-        .allocations
-        .iter()
+        .allocations_seen()
         .filter_map(|allocation| {
             let (start, end) = allocation.time(zone)?;
             Some(Timed { allocation, start, end })

@@ -13,8 +13,7 @@ use crate::allocation::Allocation;
 
 pub(super) fn function(question: &Question) -> ScalarUDF {
     let scopes: Vec<Scope> = question
-        .allocations
-        .iter()
+        .allocations_seen()
         .map(|allocation| Scope::of(allocation, &question.groups))
         .collect();
     let text = DataType::Utf8View;

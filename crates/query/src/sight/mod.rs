@@ -20,7 +20,7 @@ use datafusion::prelude::SessionContext;
 use record::TABLES;
 
 use crate::pseudonym::Secret;
-use crate::{ANALYSES, Analysis, TERMS, mentions};
+use crate::{ANALYSES, Allocation, Analysis, Holders, TERMS, mentions};
 
 use rule::{Rows, Rule, Text};
 
@@ -62,6 +62,22 @@ impl Sight {
     /// Refuses an analysis that cannot be asked at all.
     pub fn covers(&self, analysis: &Analysis) -> Result<(), Hidden> {
         self.check(analysis.sql)
+    }
+
+    /// Whether an allocation is seen: where all that counts in it is. What is left of one would
+    /// otherwise be told too large.
+    pub fn covers_use_of(&self, allocation: &Allocation) -> bool {
+        let Holders { groups, accounts: held, users } = &allocation.holders;
+        match self {
+            Sight::Staff => true,
+            Sight::Own { user, accounts, .. } => {
+                groups.is_empty()
+                    && held.iter().all(|account| accounts.contains(account))
+                    && users.iter().all(|name| name == user)
+                    && held.len() + users.len() > 0
+            }
+            Sight::Public { .. } => false,
+        }
     }
 
     /// What a reader of a report must know of what is not in it.
@@ -212,4 +228,44 @@ fn pseudonyms(kind: &'static str, secret: &Secret) -> ScalarUDF {
         Volatility::Immutable,
         Arc::new(function),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AllocationUnit;
+
+    /// Whether ann, who coordinates chem, sees an allocation of these.
+    fn check(groups: &[&str], accounts: &[&str], users: &[&str], expected: bool) {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let allocation = Allocation {
+            name: "one".to_owned(),
+            holders: Holders {
+                groups: names(groups),
+                accounts: names(accounts),
+                users: names(users),
+            },
+            clusters: Vec::new(),
+            unit: AllocationUnit::by_name("gpu-hour").unwrap(),
+            amount: 1.0,
+            from: "2026-01-01".parse().unwrap(),
+            to: "2026-01-02".parse().unwrap(),
+        };
+        let secret = Secret::new(b"salt");
+        let ann =
+            Sight::Own { user: "ann".into(), accounts: names(&["chem"]), secret: secret.clone() };
+        assert_eq!(ann.covers_use_of(&allocation), expected, "{:?}", allocation.holders);
+        assert!(Sight::Staff.covers_use_of(&allocation));
+        assert!(!Sight::Public { secret }.covers_use_of(&allocation));
+    }
+
+    #[test]
+    fn an_allocation_is_seen_where_all_that_counts_in_it_is() {
+        check(&[], &["chem"], &[], true);
+        check(&[], &["chem"], &["ann"], true);
+        check(&[], &["chem", "bio"], &[], false);
+        check(&[], &[], &["ann", "bob"], false);
+        check(&["lab"], &[], &[], false);
+        check(&[], &[], &[], false);
+    }
 }

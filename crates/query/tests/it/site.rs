@@ -30,9 +30,7 @@ use datafusion::prelude::SessionContext;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::Lake;
-use query::{
-    Allocation, AllocationUnit, Holders, Judgement, Pattern, Question, Secret, Sight,
-};
+use query::{Allocation, AllocationUnit, Holders, Judgement, Pattern, Question, Secret, Sight};
 use record::{Collection, GpuSample, GpuSpan, Job, NodeSpan, QueueSpan, Record, Reject};
 use report::{Period, Report, Value};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType};

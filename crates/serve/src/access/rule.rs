@@ -18,7 +18,7 @@ pub enum Need {
 pub(super) const ASSET: &str = "/asset/{name}";
 
 /// Every route, and what it needs. What endings of a page show is what the page shows.
-static RULES: [(&str, Need); 27] = [
+static RULES: [(&str, Need); 29] = [
     ("/", Need::Sight),
     ("/jobs", Need::Sight),
     ("/jobs/{cluster}/{job}", Need::Sight),
@@ -28,6 +28,7 @@ static RULES: [(&str, Need); 27] = [
     ("/groups/{group}", Need::Sight),
     ("/accounts", Need::Sight),
     ("/accounts/{account}", Need::Sight),
+    ("/allocations", Need::Name),
     ("/nodes", Need::Sight),
     ("/nodes/{cluster}/{node}", Need::Sight),
     ("/gpus", Need::Sight),
@@ -40,6 +41,7 @@ static RULES: [(&str, Need); 27] = [
     ("/api/v1", Need::Sight),
     ("/api/v1/openapi.json", Need::Sight),
     ("/api/v1/clusters", Need::Sight),
+    ("/api/v1/constants", Need::Sight),
     ("/api/v1/reports", Need::Sight),
     ("/api/v1/reports/{name}", Need::Sight),
     ("/api/v1/now/{name}", Need::Sight),

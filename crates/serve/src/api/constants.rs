@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use jiff::tz::TimeZone;
@@ -11,12 +12,18 @@ use query::Allocation;
 use serde_json::{Map, Value, json};
 
 use super::send;
+use crate::access::Visitor;
 use crate::{App, Constant};
 
 /// `/api/v1/constants`.
-pub(super) async fn constants(State(app): State<Arc<App>>) -> Response {
+pub(super) async fn constants(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+) -> Response {
     let site = &app.site;
-    send(&document(&site.constants, &site.allocations, &site.zone))
+    let is_seen = |allocation: &&Allocation| visitor.sight.covers_use_of(allocation);
+    let allocations: Vec<Allocation> = site.allocations.iter().filter(is_seen).cloned().collect();
+    send(&document(&site.constants, &allocations, &site.zone))
 }
 
 fn document(
