@@ -59,6 +59,12 @@ pub(super) fn draw(picture: &Picture, series: &Series, style: &Style<'_>) -> Str
             }
             before = amount;
         }
+        if amounts.kind == Kind::Granted {
+            // It crosses areas of every colour.
+            let how =
+                format!("stroke=\"{}\" stroke-width=\"4.5\" fill=\"none\"", style.theme.paper);
+            draw_shape(&mut frame, &shape, amounts, &how, style);
+        }
         let color = style.theme.fill(amounts.kind).color;
         let how = format!(
             "stroke=\"{color}\" stroke-width=\"1.8\" stroke-dasharray=\"{}\" fill=\"none\"",
