@@ -586,12 +586,12 @@ pub(crate) struct ExportJobs {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  plimsoll serve --listen 127.0.0.1:8099\n\n\
+#[command(after_help = "Example:\n  plimsoll serve --listen 127.0.0.1:8040\n\n\
     There are no accounts yet: whoever reaches the address sees every report. Keep it on this\n\
     machine, or behind a server that asks who is there.")]
 pub(crate) struct Serve {
     /// Address and port
-    #[arg(long, default_value = "127.0.0.1:8099", value_name = "ADDRESS")]
+    #[arg(long, default_value = "127.0.0.1:8040", value_name = "ADDRESS")]
     pub(crate) listen: SocketAddr,
     /// Collect too, at whole multiples of this time (s, m or h), as `collect --every` does
     #[arg(long, value_name = "TIME", value_parser = cadence)]

@@ -275,7 +275,7 @@ pub(crate) fn create_view(term: &Term, question: &Question, pieces: &Pieces) -> 
         }
     }
     let counts_nodes =
-        question.allocations.iter().any(|allocation| allocation.unit.measure == Measure::Node);
+        question.allocations_seen().any(|allocation| allocation.unit.measure == Measure::Node);
     sql = sql.replace("$counts_nodes", if counts_nodes { "true" } else { "false" });
     let sql = with_period(&sql, &question.period, question.known_end());
     format!("CREATE VIEW {} AS {sql}", term.name)

@@ -221,10 +221,10 @@ mod tests {
     #[test]
     fn a_name_that_leads_here_is_not_our_own() {
         let check = |host: &str| is_asked_by_its_own_name(&headers(&[("host", host)]));
-        for host in ["localhost", "localhost:8099", "127.0.0.1:8099", "[::1]:8099", "[::1]"] {
+        for host in ["localhost", "localhost:8040", "127.0.0.1:8040", "[::1]:8040", "[::1]"] {
             assert!(check(host), "{host}");
         }
-        for host in ["evil.example", "evil.example:8099", "localhost.evil.example", ""] {
+        for host in ["evil.example", "evil.example:8040", "localhost.evil.example", ""] {
             assert!(!check(host), "{host}");
         }
     }
