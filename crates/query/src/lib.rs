@@ -199,9 +199,8 @@ async fn run_at_once(lake: &Lake, asks: &[Ask<'_>], question: &Question) -> Resu
         question.sight.check(&asked.sql)?;
     }
     let (answer, coverage) = ask(lake, question, Statement::Ours(&asked)).await?;
-    let tops = asks.iter().map(|ask| ask.top);
-    let answers = asked.iter().zip(answer.tables).zip(tops);
-    let reports = answers.map(|((Asked { analysis, sql, .. }, table), top)| {
+    let answers = asked.iter().zip(answer.tables).zip(asks);
+    let reports = answers.map(|((Asked { analysis, sql, .. }, table), ask)| {
         let mut notes: Vec<String> = analysis.notes.iter().map(|&note| note.to_owned()).collect();
         if left_out::concerns(sql) {
             notes.extend(answer.left_out.iter().cloned());
@@ -217,9 +216,9 @@ async fn run_at_once(lake: &Lake, asks: &[Ask<'_>], question: &Question) -> Resu
             notes,
         };
         if question.anonymize {
-            pseudonym::put_in(&mut report.table);
+            pseudonym::put_in(&mut report.table, ask.options.get("by").map(String::as_str));
         }
-        if let Some(top) = top {
+        if let Some(top) = ask.top {
             report.keep_first(top);
         }
         report

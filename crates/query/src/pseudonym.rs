@@ -5,17 +5,24 @@ use std::sync::Arc;
 use report::{Table, Value};
 use ring::hmac;
 
-/// Puts pseudonyms in the place of users. What stands for all of them stays.
-pub(crate) fn put_in(table: &mut Table) {
+/// Puts pseudonyms in the place of users: in their own column, and in what the table is added up
+/// by, where that names them. What stands for all of them stays.
+pub(crate) fn put_in(table: &mut Table, added_up_by: Option<&str>) {
     for (place, column) in table.columns.iter().enumerate() {
-        if column.name != "user" {
-            continue;
-        }
+        let hidden: fn(&str) -> String = match (column.name.as_str(), added_up_by) {
+            ("user", _) | ("by", Some("user" | "evictor")) => pseudonym,
+            // A job is named by its user and its id, which has no blank.
+            ("by", Some("job")) => |text| match text.rsplit_once(' ') {
+                Some((user, job)) => format!("{} {job}", pseudonym(user)),
+                None => pseudonym(text),
+            },
+            _ => continue,
+        };
         for row in &mut table.rows {
-            if let Value::Text(user) = &mut row[place]
-                && user != ALL
+            if let Value::Text(text) = &mut row[place]
+                && text != ALL
             {
-                *user = pseudonym(user);
+                *text = hidden(text);
             }
         }
     }
@@ -76,7 +83,7 @@ mod tests {
                 vec![text("a"), Value::Unknown],
             ],
         };
-        put_in(&mut table);
+        put_in(&mut table, None);
         assert_eq!(
             table.rows,
             [
@@ -85,6 +92,22 @@ mod tests {
                 [text("a"), Value::Unknown],
             ]
         );
+    }
+
+    #[test]
+    fn what_a_table_is_added_up_by_may_name_users_too() {
+        let check = |by: &str, shown: &str, expected: &str| {
+            let column = Column { name: "by".into(), heading: "By".into(), unit: Unit::Label };
+            let mut table =
+                Table { columns: vec![column], rows: vec![vec![Value::Text(shown.into())]] };
+            put_in(&mut table, Some(by));
+            assert_eq!(table.rows, [[Value::Text(expected.into())]], "{by}");
+        };
+        check("user", "a", "user-af63dc4c8601");
+        check("evictor", "a", "user-af63dc4c8601");
+        check("job", "a ap1#5.0", "user-af63dc4c8601 ap1#5.0");
+        check("user", "all", "all");
+        check("device", "a", "a");
     }
 
     /// HMAC-SHA-256 under the key `Jefe` of `what do ya want for nothing?` begins 5bdcc146bf60
