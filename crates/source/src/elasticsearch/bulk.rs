@@ -203,7 +203,7 @@ mod tests {
                 .iter()
                 .flat_map(|body| body.lines())
                 .filter(|line| line.starts_with("{\"index\""))
-                .filter_map(|line| line.split('"').nth(5))
+                .filter_map(|line| line.split("\"_id\":\"").nth(1)?.split('"').next())
                 .collect();
             let line = format!("{:?} {path} {}", request.method, ids.join(" "));
             self.heard.lock().unwrap().push(line.trim_end().to_owned());

@@ -146,7 +146,7 @@ mod tests {
         // `LastHeardFrom` of the recordings, and the newest cycle of the negotiator.
         assert_eq!(
             shown(&fixture::read("2026-11-15T034635Z/status_schedd.json")),
-            ["ap2001.chtc.example.org 1794714368", "ap2002.chtc.example.org 1794714368"]
+            ["ap2001.chtc.example.org 1794714368", "ap2002.chtc.example.org 1794714387"]
         );
         assert_eq!(
             shown(&fixture::read("2026-11-15T032105Z/status_negotiator.json")),
