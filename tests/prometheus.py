@@ -176,7 +176,8 @@ def scraping(scratch, port, prometheus_port, pages, rules=()):
 
     def scraped():
         now = time.time()
-        last = f"min(timestamp(up == 1)) > {now} and count(up == 1) == {len(jobs)}"
+        # Of a comparison, timestamp() gives the time of the question.
+        last = f"min(timestamp(up)) > {now} and count(up == 1) == {len(jobs)}"
         wait_for("a scrape of every page", lambda: ask(last))
         targets = json.loads(fetch(f"{api}/targets"))["data"]["activeTargets"]
         assert all(not target["lastError"] for target in targets), targets

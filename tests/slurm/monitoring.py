@@ -131,6 +131,7 @@ def states(site, lake, check):
             assert max(ids["birch"]) <= max(ids["maple"]), f"birch has {ids['birch']}, maple has {ids['maple']}"
         site.ask("birch", "scontrol", "delete", "reservationname=service")
         site.ask("maple", "scontrol", "update", "nodename=g01", "state=resume")
+        wait_for("g01 to answer again", lambda: "not_responding" not in flags_of(site, "maple")["g01"])
         collect()
         with check("a node that is resumed is usable again, and its history has both events"):
             gpus = values(ask, 'plimsoll_gpus{cluster="maple"}', "model", "state")
