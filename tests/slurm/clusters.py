@@ -90,6 +90,8 @@ class Site:
             f"UPDATE {cluster}_{table}_table SET {name} = {name} - {seconds} WHERE {name} BETWEEN 1 AND 4000000000"
             for table, names in columns.items() for name in names
         ]
+        # A run that meets a full hour has it added up already, at the time at which it then no longer was.
+        statements += [f"DELETE FROM {cluster}_{table}_hour_table" for table in ("usage", "assoc_usage", "wckey_usage")]
         socket = self.folder / "run/database.socket"
         subprocess.run(
             ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "slurm", "-e", ";".join(statements)],
