@@ -679,7 +679,7 @@ fn killed_before_any_step_the_lake_is_whole_and_the_next_run_ends_the_same() {
     let expected_tracker = runtime.block_on(undisturbed.tracker("maple")).unwrap();
 
     let mut deaths = 0;
-    let mut samples_before = 0;
+    let mut held_before = 0; // in minutes: each of three looks holds for ten
     loop {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("data");
@@ -703,9 +703,11 @@ fn killed_before_any_step_the_lake_is_whole_and_the_next_run_ends_the_same() {
             // The later it died the more is seen: nothing is lost between samples and spans, and
             // nothing is seen twice.
             let spans = asked(&lake, SignedDuration::from_mins(10)).await;
-            let samples: i64 = spans.iter().map(|span| span.samples).sum();
-            assert!((samples_before..=3).contains(&samples), "{samples} after {deaths} steps");
-            samples_before = samples;
+            let length =
+                |span: &record::GpuSpan| span.end_time.duration_since(span.start_time).as_mins();
+            let held: i64 = spans.iter().map(length).sum();
+            assert!((held_before..=30).contains(&held), "{held} min after {deaths} steps");
+            held_before = held;
             work(lake.clone()).await;
         });
         assert_eq!(disk(&root), expected, "died before step {deaths}");
@@ -719,7 +721,7 @@ fn killed_before_any_step_the_lake_is_whole_and_the_next_run_ends_the_same() {
         }
         deaths += 1;
     }
-    assert_eq!(samples_before, 3);
+    assert_eq!(held_before, 30);
     // Raw 1, jobs 6 and their sums 12, spans 2, collection 1, hours of samples 3, days of GPU spans
     // 2, open jobs 1 and tracker 1 are 29 files of seven steps each; 3 files are removed from 2
     // folders.

@@ -11,11 +11,14 @@ use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, UInt32Array,
 };
 use datafusion::arrow::datatypes::{Float64Type, Int64Type, TimestampMicrosecondType, UInt32Type};
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
+use futures::future::try_join_all;
 use hashbrown::HashMap;
 
-use crate::names::{Name, Names, TextColumn, column};
+use crate::names::{Name, Names, Renamed, TextColumn, column};
 use crate::term;
 
 /// What was seen of GPUs, but for those that the site wants left out.
@@ -58,7 +61,7 @@ pub(crate) struct Who {
 }
 
 /// A GPU that stays as it is, with times in microseconds.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Span {
     pub(crate) gpu: u32,
     pub(crate) kind: u32,
@@ -73,13 +76,72 @@ pub(crate) struct Span {
 impl GpuHistory {
     /// Reads by a statement that [`term::gpu_spans`] gives.
     pub(crate) async fn read(context: &SessionContext, spans: &str) -> Result<GpuHistory> {
-        let mut stream = context.sql(spans).await?.execute_stream().await?;
-        let mut reader = Reader::default();
-        while let Some(batch) = stream.try_next().await? {
-            reader.read(&batch).context("cannot read the spans of GPUs")?;
-        }
-        reader.finish(context).await
+        let readers = context
+            .sql(spans)
+            .await?
+            .execute_stream_partitioned()
+            .await?
+            .into_iter()
+            .map(|spans| SpawnedTask::spawn(Reader::read_all(spans)).join_unwind());
+        let readers = try_join_all(readers).await?.into_iter().collect::<Result<Vec<_>>>()?;
+        GpuHistory::of(context, readers).await
     }
+
+    /// Of what several have read of different spans, each with numbers of its own.
+    async fn of(context: &SessionContext, mut readers: Vec<Reader>) -> Result<GpuHistory> {
+        let mut all = Reader::default();
+        let renumbered: Vec<Renumbered> = readers.iter().map(|reader| all.add(reader)).collect();
+        let kinds = all.judged(context).await.context("cannot judge the states of GPUs")?;
+        let (gpus, places) = in_order(&all.names, &all.gpus.list);
+        for (reader, renumbered) in readers.iter_mut().zip(&renumbered) {
+            reader.spans.retain_mut(|span| {
+                renumbered.apply(span);
+                span.gpu = places[span.gpu as usize];
+                kinds[span.kind as usize].is_shown
+            });
+        }
+        let spans = by_gpu(gpus.len(), readers.into_iter().map(|reader| reader.spans).collect());
+        Ok(GpuHistory { names: all.names, gpus, kinds, spans })
+    }
+}
+
+/// The numbers that things got which another reader had numbers for.
+struct Renumbered {
+    names: Renamed,
+    gpus: Vec<u32>,
+    kinds: Vec<u32>,
+}
+
+impl Renumbered {
+    fn apply(&self, span: &mut Span) {
+        span.gpu = self.gpus[span.gpu as usize];
+        span.kind = self.kinds[span.kind as usize];
+        for who in [&mut span.primary, &mut span.backfill] {
+            *who = Who { user: self.names[who.user], job: self.names[who.job] };
+        }
+    }
+}
+
+/// All spans by GPU and time. Most come in the order of their times.
+fn by_gpu(gpus: usize, lists: Vec<Vec<Span>>) -> Vec<Span> {
+    let mut ends = vec![0; gpus];
+    lists.iter().flatten().for_each(|span| ends[span.gpu as usize] += 1);
+    let mut start = 0;
+    for end in &mut ends {
+        start += std::mem::replace(end, start);
+    }
+    let mut spans = vec![Span::default(); start];
+    for span in lists.iter().flatten() {
+        let end = &mut ends[span.gpu as usize];
+        spans[*end] = *span;
+        *end += 1;
+    }
+    for of_one in spans.chunk_by_mut(|one, other| one.gpu == other.gpu) {
+        if !of_one.is_sorted_by_key(|span| span.start) {
+            of_one.sort_unstable_by_key(|span| span.start);
+        }
+    }
+    spans
 }
 
 /// What spans say that decides how they are judged.
@@ -106,6 +168,38 @@ struct Reader {
 }
 
 impl Reader {
+    async fn read_all(mut spans: SendableRecordBatchStream) -> Result<Reader> {
+        let mut reader = Reader::default();
+        while let Some(batch) = spans.try_next().await? {
+            reader.read(&batch).context("cannot read the spans of GPUs")?;
+        }
+        Ok(reader)
+    }
+
+    /// Adds what another has seen, but for its spans.
+    fn add(&mut self, other: &Reader) -> Renumbered {
+        let names = self.names.add(&other.names);
+        let gpus = other.gpus.list.iter().map(|gpu| {
+            self.gpus.of(Gpu {
+                cluster: names[gpu.cluster],
+                machine: names[gpu.machine],
+                gpu_id: names[gpu.gpu_id],
+            })
+        });
+        let gpus = gpus.collect();
+        let kinds = other.kinds.list.iter().map(|said| {
+            self.kinds.of(Said {
+                cluster: names[said.cluster],
+                machine: names[said.machine],
+                device_name: names[said.device_name],
+                primary_state: names[said.primary_state],
+                backfill_state: names[said.backfill_state],
+                ..*said
+            })
+        });
+        Renumbered { kinds: kinds.collect(), gpus, names }
+    }
+
     fn read(&mut self, batch: &RecordBatch) -> Result<()> {
         let column = |name: &str| {
             batch.column_by_name(name).with_context(|| format!("there is no column {name}"))
@@ -166,15 +260,6 @@ impl Reader {
             });
         }
         Ok(())
-    }
-
-    async fn finish(mut self, context: &SessionContext) -> Result<GpuHistory> {
-        let kinds = self.judged(context).await.context("cannot judge the states of GPUs")?;
-        let mut spans = self.spans;
-        spans.retain(|span| kinds[span.kind as usize].is_shown);
-        let gpus = in_order(&self.names, &self.gpus.list, &mut spans);
-        spans.sort_unstable_by_key(|span| (span.gpu, span.start));
-        Ok(GpuHistory { names: self.names, gpus, kinds, spans })
     }
 
     async fn judged(&mut self, context: &SessionContext) -> Result<Vec<Kind>> {
@@ -254,9 +339,9 @@ impl<T: Copy + Eq + std::hash::Hash> Places<T> {
     }
 }
 
-/// The GPUs in the order of their names, in whichever they came, for the same lake must give the same
-/// answers: what is chosen among several by their place is then always the same.
-fn in_order(names: &Names, gpus: &[Gpu], spans: &mut [Span]) -> Vec<Gpu> {
+/// The GPUs in the order of their names, and the place of each in it, for the same lake must give the
+/// same answers: what is chosen among several by their place is then always the same.
+fn in_order(names: &Names, gpus: &[Gpu]) -> (Vec<Gpu>, Vec<u32>) {
     let name = |gpu: &Gpu| [gpu.cluster, gpu.machine, gpu.gpu_id].map(|name| names.text(name));
     let mut order: Vec<usize> = (0..gpus.len()).collect();
     order.sort_by(|one, other| name(&gpus[*one]).cmp(&name(&gpus[*other])));
@@ -264,8 +349,5 @@ fn in_order(names: &Names, gpus: &[Gpu], spans: &mut [Span]) -> Vec<Gpu> {
     for (place, before) in order.iter().enumerate() {
         places[*before] = place as u32;
     }
-    for span in spans {
-        span.gpu = places[span.gpu as usize];
-    }
-    order.into_iter().map(|before| gpus[before]).collect()
+    (order.into_iter().map(|before| gpus[before]).collect(), places)
 }

@@ -1,6 +1,7 @@
 //! Texts that are held once and compared by number.
 
 use std::hash::BuildHasher;
+use std::ops::Index;
 
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder, UInt32Array,
@@ -16,6 +17,11 @@ pub(crate) struct Name(u32);
 
 impl Name {
     pub(crate) const UNKNOWN: Name = Name(0);
+
+    /// Counted from nothing on, for lists that have something for each name.
+    pub(crate) fn number(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// The texts by their names.
@@ -45,6 +51,14 @@ impl Names {
         Name(place + 1)
     }
 
+    /// Adds the texts of others, and tells by what names they are known here.
+    pub(crate) fn add(&mut self, others: &Names) -> Renamed {
+        let texts = (0..others.ends.len()).map(|place| at(&others.texts, &others.ends, place));
+        Renamed(
+            std::iter::once(Name::UNKNOWN).chain(texts.map(|text| self.of(Some(text)))).collect(),
+        )
+    }
+
     pub(crate) fn text(&self, name: Name) -> Option<&str> {
         Some(at(&self.texts, &self.ends, name.0.checked_sub(1)? as usize))
     }
@@ -56,6 +70,17 @@ impl Names {
         (0..self.ends.len())
             .for_each(|place| array.append_value(at(&self.texts, &self.ends, place)));
         array.finish()
+    }
+}
+
+/// The names of texts that another had names for.
+pub(crate) struct Renamed(Vec<Name>);
+
+impl Index<Name> for Renamed {
+    type Output = Name;
+
+    fn index(&self, other: Name) -> &Name {
+        &self.0[other.0 as usize]
     }
 }
 

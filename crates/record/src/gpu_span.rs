@@ -15,18 +15,17 @@ record! {
         gpu_id: String, "", "The GPU, in one spelling.";
         start_time: Timestamp, "UTC", "When the state was first seen, or midnight.";
         end_time: Timestamp, "UTC", "Until when it is known to hold, or midnight; not included.";
-        samples: i64, "", "Observations of the day that it rests on; none if all of it is held over from the day before.";
         device_name: Option<String>, "", "The model.";
         device_memory_mb: Option<i64>, "MiB", "The GPU's memory.";
         capability: Option<f64>, "", "CUDA compute capability.";
-        primary_slot: Option<String>, "", "The slot that offers it first.";
+        primary_slot: Option<String>, "", "The slot that offers it first, without its machine's name; of SLURM a partition.";
         primary_state: Option<String>, "", "That slot's state; unknown where no such slot was seen.";
         primary_user: Option<String>, "", "Who holds it there.";
         primary_job_id: Option<String>, "", "The job that holds it there.";
         prevent_reason: Option<String>, "", "Why the machine takes no jobs.";
         prioritized_projects: Option<String>, "", "The projects that come first on the machine.";
         interactive: Option<bool>, "", "Whether the slot is for interactive work.";
-        backfill_slot: Option<String>, "", "The slot that offers it for backfill.";
+        backfill_slot: Option<String>, "", "The slot that offers it for backfill, likewise.";
         backfill_state: Option<String>, "", "That slot's state.";
         backfill_user: Option<String>, "", "Who holds it there.";
         backfill_job_id: Option<String>, "", "The job that holds it there.";
@@ -67,17 +66,17 @@ impl Looks {
     /// its last span of the day before.
     ///
     /// What is observed holds until the next look at the cluster, whether that one sees the GPU
-    /// or not, and for no longer than a look may hold; then nothing is known.
+    /// or not, and for no longer than a look may hold; then nothing is known. Looks are a little
+    /// early or late, so one that comes hardly later than that still comes in time.
     pub fn spans(&self, before: Option<&GpuSpan>, samples: &[GpuSample]) -> Vec<GpuSpan> {
         let mut spans: Vec<GpuSpan> = Vec::new();
         let mut mean = Mean::default();
         if let Some((before, until)) = before.and_then(|span| Some((span, span.carry_until?))) {
-            let end = until.min(self.next_look(None)).min(self.end);
+            let end = self.held(until, None);
             if self.start < end {
                 spans.push(GpuSpan {
                     start_time: self.start,
                     end_time: self.start,
-                    samples: 0,
                     ..before.clone()
                 });
                 self.extend(&mut spans, &mut mean, end, until, before.carry_use_ratio);
@@ -85,11 +84,10 @@ impl Looks {
         }
         for (place, sample) in samples.iter().enumerate() {
             let until = sample.time.checked_add(self.hold).unwrap_or(Timestamp::MAX);
-            let next = samples.get(place + 1).map_or(self.end, |next| next.time);
-            let end = until.min(self.next_look(Some(sample.time))).min(next).min(self.end);
-            if end <= sample.time {
+            if samples.get(place + 1).is_some_and(|next| next.time == sample.time) {
                 continue; // the same look twice, of which the last counts
             }
+            let end = self.held(until, Some(sample.time));
             if !spans
                 .last()
                 .is_some_and(|span| span.end_time >= sample.time && span.has_state_of(sample))
@@ -98,9 +96,6 @@ impl Looks {
                 mean = Mean::default();
             }
             self.extend(&mut spans, &mut mean, end, until, sample.use_ratio);
-            if let Some(span) = spans.last_mut() {
-                span.samples += 1;
-            }
         }
         spans
     }
@@ -123,10 +118,13 @@ impl Looks {
         span.carry_use_ratio = use_ratio.filter(|_| goes_on).map(rounded);
     }
 
-    /// The first look after a moment, or of the day.
-    fn next_look(&self, after: Option<Timestamp>) -> Timestamp {
-        let place = after.map_or(0, |after| self.times.partition_point(|time| *time <= after));
-        self.times.get(place).copied().unwrap_or(self.end)
+    /// Until when on this day a look holds that may hold `until` then: until the first look after
+    /// it, if that comes in time.
+    fn held(&self, until: Timestamp, look: Option<Timestamp>) -> Timestamp {
+        let place = look.map_or(0, |look| self.times.partition_point(|time| *time <= look));
+        let in_time = until.checked_add(self.hold / 50).unwrap_or(Timestamp::MAX);
+        let next = self.times.get(place).filter(|next| **next <= in_time);
+        next.copied().unwrap_or(until).min(self.end)
     }
 }
 
@@ -169,10 +167,10 @@ impl Mean {
     }
 }
 
-/// To the nearest of 1,024 parts, which is more than meters know: a number of few digits, in
-/// binary, takes a fifth of the bytes, and sums of such numbers are exact in any order.
+/// To the nearest of 256 parts, for meters tell whole percents: a number of few digits, in binary,
+/// takes a sixth of the bytes, and sums of such numbers are exact in any order.
 fn rounded(ratio: f64) -> f64 {
-    (ratio * 1024.0).round() / 1024.0
+    (ratio * 256.0).round() / 256.0
 }
 
 /// What must be the same for two observations to lie in one span: every column of a sample but
@@ -188,7 +186,6 @@ macro_rules! state {
                     gpu_id: sample.gpu_id.clone(),
                     start_time: sample.time,
                     end_time: sample.time,
-                    samples: 0,
                     mean_use_ratio: None,
                     carry_until: None,
                     carry_use_ratio: None,

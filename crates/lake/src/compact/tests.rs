@@ -30,16 +30,15 @@ fn look(text: &str) -> Vec<GpuSample> {
         .collect()
 }
 
-/// A span as `a 01T10:00..01T10:10 Idle 2 0.50`: its samples, and its mean use if that is known.
+/// A span as `a 01T10:00..01T10:10 Idle 0.50`, with its mean use if that is known.
 fn show(span: &GpuSpan) -> String {
     let use_ratio = span.mean_use_ratio.map(|mean| format!(" {mean:.2}")).unwrap_or_default();
     format!(
-        "{} {}..{} {} {}{use_ratio}",
+        "{} {}..{} {}{use_ratio}",
         span.gpu_id,
         span.start_time.strftime("%dT%H:%M"),
         span.end_time.strftime("%dT%H:%M"),
         span.primary_state.as_deref().unwrap_or("-"),
-        span.samples,
     )
 }
 
@@ -133,11 +132,11 @@ async fn looks_that_agree_are_one_span_and_a_change_ends_it() {
             "01T10:20 a=Idle b=Idle",
         ],
         &[
-            "a 01T10:00..01T10:20 Claimed 3 0.40",
-            "a 01T10:20..01T10:30 Idle 1",
-            "b 01T10:00..01T10:05 Idle 1",
-            "b 01T10:05..01T10:20 Claimed 2 0.10",
-            "b 01T10:20..01T10:30 Idle 1",
+            "a 01T10:00..01T10:20 Claimed 0.40",
+            "a 01T10:20..01T10:30 Idle",
+            "b 01T10:00..01T10:05 Idle",
+            "b 01T10:05..01T10:20 Claimed 0.10",
+            "b 01T10:20..01T10:30 Idle",
         ],
     )
     .await;
@@ -145,14 +144,14 @@ async fn looks_that_agree_are_one_span_and_a_change_ends_it() {
 
 #[tokio::test]
 async fn one_sample_holds_for_twice_the_cadence() {
-    check(&["01T10:00 a=Idle"], &["a 01T10:00..01T10:10 Idle 1"]).await;
+    check(&["01T10:00 a=Idle"], &["a 01T10:00..01T10:10 Idle"]).await;
 }
 
 #[tokio::test]
 async fn in_a_gap_of_three_hours_nothing_is_known() {
     check(
         &["01T10:00 a=Idle", "01T13:00 a=Idle", "01T13:10 a=Idle"],
-        &["a 01T10:00..01T10:10 Idle 1", "a 01T13:00..01T13:20 Idle 2"],
+        &["a 01T10:00..01T10:10 Idle", "a 01T13:00..01T13:20 Idle"],
     )
     .await;
 }
@@ -161,11 +160,7 @@ async fn in_a_gap_of_three_hours_nothing_is_known() {
 async fn a_look_that_misses_a_gpu_ends_its_span_and_one_that_sees_it_again_begins_another() {
     check(
         &["01T10:00 a=Idle b=Idle", "01T10:05 b=Idle", "01T10:10 a=Idle b=Idle"],
-        &[
-            "a 01T10:00..01T10:05 Idle 1",
-            "a 01T10:10..01T10:20 Idle 1",
-            "b 01T10:00..01T10:20 Idle 3",
-        ],
+        &["a 01T10:00..01T10:05 Idle", "a 01T10:10..01T10:20 Idle", "b 01T10:00..01T10:20 Idle"],
     )
     .await;
 }
@@ -175,7 +170,7 @@ async fn a_look_that_misses_a_gpu_ends_its_span_and_one_that_sees_it_again_begin
 async fn a_span_is_cut_at_midnight_and_goes_on() {
     check(
         &["01T23:55 a=Claimed:0.2", "02T00:05 a=Claimed:0.8"],
-        &["a 01T23:55..02T00:00 Claimed 1 0.20", "a 02T00:00..02T00:15 Claimed 1 0.60"],
+        &["a 01T23:55..02T00:00 Claimed 0.20", "a 02T00:00..02T00:15 Claimed 0.60"],
     )
     .await;
 }
@@ -185,11 +180,11 @@ async fn what_changed_after_midnight_held_until_it_was_seen_to_change() {
     check(
         &["01T23:55 a=Claimed:0.2 b=Idle", "02T00:02 a=Idle"],
         &[
-            "a 01T23:55..02T00:00 Claimed 1 0.20",
-            "b 01T23:55..02T00:00 Idle 1",
-            "a 02T00:00..02T00:02 Claimed 0 0.20",
-            "a 02T00:02..02T00:12 Idle 1",
-            "b 02T00:00..02T00:02 Idle 0",
+            "a 01T23:55..02T00:00 Claimed 0.20",
+            "b 01T23:55..02T00:00 Idle",
+            "a 02T00:00..02T00:02 Claimed 0.20",
+            "a 02T00:02..02T00:12 Idle",
+            "b 02T00:00..02T00:02 Idle",
         ],
     )
     .await;
@@ -199,7 +194,7 @@ async fn what_changed_after_midnight_held_until_it_was_seen_to_change() {
 async fn a_look_at_midnight_leaves_nothing_to_hold_over() {
     check(
         &["01T23:55 a=Idle", "02T00:00 a=Idle"],
-        &["a 01T23:55..02T00:00 Idle 1", "a 02T00:00..02T00:10 Idle 1"],
+        &["a 01T23:55..02T00:00 Idle", "a 02T00:00..02T00:10 Idle"],
     )
     .await;
 }
@@ -208,11 +203,7 @@ async fn a_look_at_midnight_leaves_nothing_to_hold_over() {
 async fn what_the_last_look_before_a_standstill_holds_over_is_not_lost() {
     check(
         &["01T23:58 a=Idle", "05T12:00 a=Idle"],
-        &[
-            "a 01T23:58..02T00:00 Idle 1",
-            "a 02T00:00..02T00:08 Idle 0",
-            "a 05T12:00..05T12:10 Idle 1",
-        ],
+        &["a 01T23:58..02T00:00 Idle", "a 02T00:00..02T00:08 Idle", "a 05T12:00..05T12:10 Idle"],
     )
     .await;
 }
@@ -223,9 +214,9 @@ async fn a_look_a_day_holds_over_two_midnights() {
         &["01T12:00 a=Claimed:0.5"],
         SignedDuration::from_hours(48),
         &[
-            "a 01T12:00..02T00:00 Claimed 1 0.50",
-            "a 02T00:00..03T00:00 Claimed 0 0.50",
-            "a 03T00:00..03T12:00 Claimed 0 0.50",
+            "a 01T12:00..02T00:00 Claimed 0.50",
+            "a 02T00:00..03T00:00 Claimed 0.50",
+            "a 03T00:00..03T12:00 Claimed 0.50",
         ],
     )
     .await;
@@ -251,11 +242,11 @@ async fn a_change_of_cadence_leaves_the_days_before_it_alone() {
     assert_eq!(
         spans.iter().map(show).collect::<Vec<_>>(),
         [
-            "a 01T23:40..01T23:50 Idle 1",
-            "a 01T23:58..02T00:00 Idle 1",
-            "a 02T00:00..02T00:08 Idle 0",
-            "a 02T00:20..02T01:20 Idle 2",
-            "a 02T02:00..02T02:40 Idle 1",
+            "a 01T23:40..01T23:50 Idle",
+            "a 01T23:58..02T00:00 Idle",
+            "a 02T00:00..02T00:08 Idle",
+            "a 02T00:20..02T01:20 Idle",
+            "a 02T02:00..02T02:40 Idle",
         ]
     );
 }
@@ -366,7 +357,7 @@ async fn a_file_that_cannot_be_read_stops_a_compaction_and_not_a_question() {
     assert_eq!(disk(lake.root()), before);
     let days = lake.gpu_days(&Trackers::new()).await.unwrap();
     let open = lake.open_gpu_spans("maple", &days, HOLD).await.unwrap();
-    assert_eq!(open.spans.iter().map(show).collect::<Vec<_>>(), ["a 01T10:00..01T10:10 Idle 1"]);
+    assert_eq!(open.spans.iter().map(show).collect::<Vec<_>>(), ["a 01T10:00..01T10:10 Idle"]);
     assert_eq!((open.read.len(), open.skipped.len()), (1, 1));
 }
 
@@ -429,13 +420,35 @@ fn spans_by_day(samples: &[GpuSample]) -> Vec<GpuSpan> {
     all
 }
 
+/// Looks that hold for ten minutes, of which one was left out: the next comes seconds later than
+/// that, and is in time by a fiftieth of it.
+#[test]
+fn a_look_that_comes_a_little_late_is_in_time() {
+    for (late, expected) in [
+        (12, vec!["a 01T10:00..01T10:20 Idle"]),
+        (13, vec!["a 01T10:00..01T10:10 Idle", "a 01T10:10..01T10:20 Idle"]),
+    ] {
+        let first = time("2026-01-01T10:00:00Z");
+        let second = first + HOLD + SignedDuration::from_secs(late);
+        let samples = [first, second].map(|time| gpu_sample("a", time, "Idle"));
+        let looks = Looks::new(path::date(first), [first, second], HOLD);
+        let spans = spans_of(&looks, &[], &samples);
+        assert_eq!(spans.iter().map(show).collect::<Vec<_>>(), expected, "{late}");
+        let held: SignedDuration = spans.iter().fold(SignedDuration::ZERO, |sum, span| {
+            sum + span.end_time.duration_since(span.start_time)
+        });
+        let unknown = if late > 12 { late } else { 0 };
+        assert_eq!(held, HOLD * 2 + SignedDuration::from_secs(late - unknown));
+    }
+}
+
 proptest! {
     /// Minute by minute, by the rule itself: what the last look at the cluster saw of a GPU, if
     /// that look still holds.
     #[test]
     fn spans_hold_what_samples_hold(looks in any_looks()) {
         let looks = samples_of(&looks);
-        let mut expected: BTreeMap<(String, String), (i64, i64, f64)> = BTreeMap::new();
+        let mut expected: BTreeMap<(String, String), (i64, f64)> = BTreeMap::new();
         for (place, look) in looks.iter().enumerate() {
             let start = look[0].time;
             let next = looks.get(place + 1).map_or(start + HOLD, |next| next[0].time);
@@ -445,14 +458,13 @@ proptest! {
                     let state = sample.primary_state.clone().unwrap();
                     let sums = expected.entry((sample.gpu_id.clone(), state)).or_default();
                     sums.0 += 1;
-                    sums.1 += i64::from(minute == start);
-                    sums.2 += sample.use_ratio.unwrap_or(0.0);
+                    sums.1 += sample.use_ratio.unwrap_or(0.0);
                 }
                 minute += SignedDuration::from_mins(1);
             }
         }
         let spans = spans_by_day(&looks.concat());
-        let mut found: BTreeMap<(String, String), (i64, i64, f64)> = BTreeMap::new();
+        let mut found: BTreeMap<(String, String), (i64, f64)> = BTreeMap::new();
         for span in &spans {
             prop_assert!(span.start_time < span.end_time);
             prop_assert_eq!(
@@ -462,10 +474,9 @@ proptest! {
             let state = span.primary_state.clone().unwrap();
             let sums = found.entry((span.gpu_id.clone(), state)).or_default();
             sums.0 += span.end_time.duration_since(span.start_time).as_mins();
-            sums.1 += span.samples;
         }
-        let whole = |sums: &BTreeMap<(String, String), (i64, i64, f64)>| {
-            sums.iter().map(|(of, sums)| (of.clone(), sums.0, sums.1)).collect::<Vec<_>>()
+        let whole = |sums: &BTreeMap<(String, String), (i64, f64)>| {
+            sums.iter().map(|(of, sums)| (of.clone(), sums.0)).collect::<Vec<_>>()
         };
         prop_assert_eq!(whole(&found), whole(&expected));
         for one in &spans {
@@ -485,8 +496,8 @@ proptest! {
                     let held = span.end_time.duration_since(span.start_time).as_mins() as f64;
                     span.mean_use_ratio.unwrap() * held
                 }).sum();
-                let rounding = sums.0 as f64 / 1000.0;
-                prop_assert!((used - sums.2).abs() <= rounding, "{used} {}", sums.2);
+                let rounding = sums.0 as f64 / 500.0;
+                prop_assert!((used - sums.1).abs() <= rounding, "{used} {}", sums.1);
             }
         }
     }
@@ -583,7 +594,7 @@ fn synthetic_day(look_count: u64, median_hours: u64) -> Vec<GpuSample> {
             let job_id = |job: &Job| job.as_ref().map(|job| job.1.clone());
             let slot = |job: &Job, slot: &str| {
                 let dynamic = job.as_ref().map(|job| format!("_{}", job.3)).unwrap_or_default();
-                Some(format!("{slot}{dynamic}@{machine}"))
+                Some(format!("{slot}{dynamic}"))
             };
             let is_busy = primary.is_some() || backfill.is_some();
             samples.push(GpuSample {
@@ -633,9 +644,9 @@ async fn check_bytes(look_count: u64, median_hours: u64) -> (f64, f64) {
     (by_sample(after), by_span)
 }
 
-/// What a day takes follows from its changes: looked at twice as often it is hardly larger. A
-/// sample here is of a GPU, with both of its sides; of a slot there are twice as many, which then
-/// take 0.23 byte each.
+/// What a day takes follows from its changes: looked at twice as often it is hardly larger. The
+/// busy day has twelve changes a GPU; with eight, as in the year of the benchmark, a sample takes
+/// less than 0.3 byte.
 #[tokio::test]
 async fn a_compacted_day_takes_little() {
     let (busy_sample, busy_span) = check_bytes(288, 4).await;

@@ -254,8 +254,10 @@ async fn a_day_that_is_over_is_kept_as_spans() {
         let spans = rows::<GpuSpan>(&lake).await;
         let gpus: HashSet<_> = spans.iter().map(|span| (&span.machine, &span.gpu_id)).collect();
         assert!(gpus.len() > 8, "{} GPUs are too few to tell", gpus.len());
-        let seen: i64 = spans.iter().map(|span| span.samples).sum();
-        assert_eq!(seen, 3 * gpus.len() as i64);
+        for moment in &MOMENTS[..3] {
+            let holds = |span: &&GpuSpan| (span.start_time..span.end_time).contains(&time(moment));
+            assert_eq!(spans.iter().filter(holds).count(), gpus.len(), "{moment}");
+        }
         // Some are held, by jobs that the accounts know.
         let jobs: HashSet<String> =
             rows::<Job>(&lake).await.into_iter().map(|job| job.job_id).collect();
@@ -416,19 +418,19 @@ async fn a_real_pool_is_collected_whole() {
             .collect();
     snapshots.sort();
     assert_eq!(snapshots.len(), 18);
-    let mut samples = 0;
+    let mut samples = Vec::new();
     for snapshot in snapshots {
         // `2026-11-15T034635Z`
         let (hour, minute, second) = (&snapshot[11..13], &snapshot[13..15], &snapshot[15..17]);
         let at = format!("2026-11-15T{hour}:{minute}:{second}Z");
         let parser = source::htcondor::CondorStatus::new("tamarack", time(&at));
         let seen = source::parse(parser, &fixture(&format!("{snapshot}/status_wide.json"))).records;
-        samples += seen.len() as i64;
         let summary =
             collect_told(&lake, &at, move |words| Some(real_pool(&snapshot, words))).await;
         assert_eq!((summary.failures, summary.rejects), (Vec::new(), 0));
         let stored = rows::<GpuSample>(&lake).await;
         assert!(stored.iter().filter(|sample| sample.time == time(&at)).eq(&seen), "{at}");
+        samples.extend(seen);
     }
     // 57 executions have an epoch, 17 others run; of the 25 jobs in the queues, 4 are idle and 4 held.
     let jobs = rows::<Job>(&lake).await;
@@ -443,7 +445,7 @@ async fn a_real_pool_is_collected_whole() {
     assert_eq!(starts("ap2001.chtc.example.org#4.0"), 4);
     assert_eq!(starts("ap2002.chtc.example.org#4.0"), 2);
 
-    // Once the day is over it is spans, which rest on every sample.
+    // Once the day is over it is spans, one for every sample at its moment.
     collect_told(&lake, "2026-11-16T00:00:00Z", |words| {
         Some(if words.contains("-any") {
             fixture("2026-11-15T034635Z/status_schedd.json")
@@ -454,7 +456,14 @@ async fn a_real_pool_is_collected_whole() {
     .await;
     assert_eq!(rows::<GpuSample>(&lake).await, []);
     let spans = rows::<GpuSpan>(&lake).await;
-    assert_eq!(spans.iter().map(|span| span.samples).sum::<i64>(), samples);
+    for sample in &samples {
+        let holds = |span: &&GpuSpan| {
+            (&span.machine, &span.gpu_id) == (&sample.machine, &sample.gpu_id)
+                && (span.start_time..span.end_time).contains(&sample.time)
+        };
+        let holding: Vec<&GpuSpan> = spans.iter().filter(holds).collect();
+        assert!(holding.len() == 1 && holding[0].has_state_of(sample), "{sample:?} {holding:?}");
+    }
 }
 
 /// Ads of a queue or a history: executions of jobs by access point, job and number.

@@ -142,7 +142,7 @@ fn asked(folder: &Path, statement: &str) -> Vec<String> {
 }
 
 /// The spans of the days that are over; the last one's are not settled yet.
-const SPANS: &str = "SELECT gpu_id, start_time, end_time, samples, primary_state, primary_user, \
+const SPANS: &str = "SELECT gpu_id, start_time, end_time, primary_state, primary_user, \
     backfill_state, backfill_user FROM gpu_span WHERE date < (SELECT max(date) FROM gpu_span) \
     ORDER BY start_time, gpu_id";
 
@@ -167,11 +167,11 @@ const ROWS: [&str; 14] = [
 
 /// Chicago's clock is 5 hours behind UTC in August; the last look holds for twice five minutes.
 const EXPECTED: [&str; 5] = [
-    "GPU-aa,2025-08-14T17:00:00Z,2025-08-14T17:10:00Z,2,Claimed,ann,,",
-    "GPU-bb,2025-08-14T17:00:00Z,2025-08-14T17:15:00Z,3,Unclaimed,,,",
-    "GPU-aa,2025-08-14T17:10:00Z,2025-08-14T17:15:00Z,1,Unclaimed,,Claimed,bob",
-    "GPU-aa,2025-08-14T17:15:00Z,2025-08-14T17:30:00Z,2,Unclaimed,,,",
-    "GPU-bb,2025-08-14T17:15:00Z,2025-08-14T17:30:00Z,2,Unclaimed,,Unclaimed,",
+    "GPU-aa,2025-08-14T17:00:00Z,2025-08-14T17:10:00Z,Claimed,ann,,",
+    "GPU-bb,2025-08-14T17:00:00Z,2025-08-14T17:15:00Z,Unclaimed,,,",
+    "GPU-aa,2025-08-14T17:10:00Z,2025-08-14T17:15:00Z,Unclaimed,,Claimed,bob",
+    "GPU-aa,2025-08-14T17:15:00Z,2025-08-14T17:30:00Z,Unclaimed,,,",
+    "GPU-bb,2025-08-14T17:15:00Z,2025-08-14T17:30:00Z,Unclaimed,,Unclaimed,",
 ];
 
 #[test]
@@ -264,10 +264,10 @@ fn the_hour_that_comes_twice_is_two_hours() {
     assert_eq!(
         asked(folder.path(), SPANS),
         [
-            "GPU-aa,2025-11-02T05:30:00Z,2025-11-02T06:00:00Z,6,Claimed,ann,,",
-            "GPU-aa,2025-11-02T06:00:00Z,2025-11-02T07:00:00Z,12,Claimed,bob,,",
-            "GPU-aa,2025-11-02T07:00:00Z,2025-11-02T08:00:00Z,12,Claimed,cyd,,",
-            "GPU-aa,2025-11-02T08:00:00Z,2025-11-02T08:15:00Z,2,Claimed,ann,,",
+            "GPU-aa,2025-11-02T05:30:00Z,2025-11-02T06:00:00Z,Claimed,ann,,",
+            "GPU-aa,2025-11-02T06:00:00Z,2025-11-02T07:00:00Z,Claimed,bob,,",
+            "GPU-aa,2025-11-02T07:00:00Z,2025-11-02T08:00:00Z,Claimed,cyd,,",
+            "GPU-aa,2025-11-02T08:00:00Z,2025-11-02T08:15:00Z,Claimed,ann,,",
         ]
     );
 }
@@ -292,7 +292,7 @@ fn the_hour_that_does_not_come_is_none() {
     // 6 looks before and 6 after; the last holds for ten minutes.
     assert_eq!(
         asked(folder.path(), SPANS),
-        ["GPU-aa,2026-03-08T07:30:00Z,2026-03-08T08:35:00Z,12,Claimed,ann,,"]
+        ["GPU-aa,2026-03-08T07:30:00Z,2026-03-08T08:35:00Z,Claimed,ann,,"]
     );
 }
 
@@ -311,8 +311,8 @@ fn a_day_goes_on_in_the_next_months_file() {
     assert_eq!(said.status, 0, "{}", said.stderr);
     // Two looks before midnight, 60 from 00:00 to 04:55 UTC, and 6 of September: one cut, at midnight.
     let expected = [
-        "GPU-aa,2025-08-31T23:50:00Z,2025-09-01T00:00:00Z,2,Claimed,ann,,",
-        "GPU-aa,2025-09-01T00:00:00Z,2025-09-01T05:35:00Z,66,Claimed,ann,,",
+        "GPU-aa,2025-08-31T23:50:00Z,2025-09-01T00:00:00Z,Claimed,ann,,",
+        "GPU-aa,2025-09-01T00:00:00Z,2025-09-01T05:35:00Z,Claimed,ann,,",
     ];
     assert_eq!(asked(folder.path(), SPANS), expected);
 

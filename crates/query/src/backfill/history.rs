@@ -73,8 +73,8 @@ impl History {
                 gpu_id,
             })
             .collect();
-        for span in &spans {
-            gpus[span.gpu as usize].place.learn(&kinds[span.kind as usize]);
+        for alike in spans.chunk_by(|one, other| (one.gpu, one.kind) == (other.gpu, other.kind)) {
+            gpus[alike[0].gpu as usize].place.learn(&kinds[alike[0].kind as usize]);
         }
         let situations = kinds.iter().map(|kind| {
             let text = |name: Name| names.text(name).unwrap_or_default();

@@ -7,7 +7,10 @@
 
 mod attempt;
 mod column;
+mod execution;
 mod history;
+mod link;
+mod owner;
 mod phase;
 
 use std::collections::BTreeMap;
@@ -26,11 +29,12 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
+use futures::future::try_join;
 use futures::lock::Mutex;
 
 use attempt::Attempts;
 use column::Column;
-use history::{Gpu, GpuPhase, History};
+use history::{Gpu, History};
 
 use crate::judgement::Judgement;
 use crate::names::Names;
@@ -110,8 +114,8 @@ impl Asked {
         if let Some(known) = &*attempts {
             return Ok(known.clone());
         }
-        let history = self.history(context).await?;
-        let new = Attempts::find(context, &history, self).await?;
+        let (history, rows) = try_join(self.history(context), execution::read(context)).await?;
+        let new = Attempts::find(&history, rows, self).await?;
         Ok(attempts.insert(Arc::new(new)).clone())
     }
 }
@@ -169,22 +173,21 @@ impl BackfillTable {
         context: &SessionContext,
         projection: &[usize],
     ) -> anyhow::Result<Vec<Vec<RecordBatch>>> {
-        let history = self.question.history(context).await?;
-        let (names, gpus) = (&history.names, &history.gpus[..]);
         let partitions = context.copied_config().target_partitions();
-        let of_phases = |phases: &[GpuPhase]| {
-            let rows = (names, gpus, phases);
-            batches(&column::of_phases(), &self.schema, projection, rows, partitions)
+        if self.kind == Kind::BackfillAttempt {
+            let attempts = self.question.attempts(context).await?;
+            let history = self.question.history(context).await?;
+            let rows = (&attempts.names, &history.gpus[..], &attempts.list[..]);
+            let columns = column::of_attempts();
+            return Ok(batches(&columns, &self.schema, projection, rows, partitions)?);
+        }
+        let history = self.question.history(context).await?;
+        let phases = match self.kind {
+            Kind::PrimaryPhase => history.primary_phases(),
+            _ => history.backfill_phases(),
         };
-        Ok(match self.kind {
-            Kind::BackfillPhase => of_phases(&history.backfill_phases())?,
-            Kind::PrimaryPhase => of_phases(&history.primary_phases())?,
-            Kind::BackfillAttempt => {
-                let attempts = self.question.attempts(context).await?;
-                let rows = (&attempts.names, gpus, &attempts.list[..]);
-                batches(&column::of_attempts(), &self.schema, projection, rows, partitions)?
-            }
-        })
+        let rows = (&history.names, &history.gpus[..], &phases[..]);
+        Ok(batches(&column::of_phases(), &self.schema, projection, rows, partitions)?)
     }
 }
 

@@ -105,6 +105,14 @@ pub(crate) struct Slot {
     pub(crate) prevent_reason: Option<String>,
 }
 
+impl Slot {
+    /// `slot1_2` of `slot1_2@gpu1.example.org`: which machine it is on is told beside it.
+    fn name_on_machine(&self) -> String {
+        let name = self.name.strip_suffix(&self.machine).and_then(|name| name.strip_suffix('@'));
+        name.unwrap_or(&self.name).to_owned()
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Device {
     pub(crate) name: Option<String>,
@@ -247,7 +255,7 @@ fn sample(cluster: &str, time: Timestamp, machine: &str, gpu_id: &str, gpu: &Gpu
         device_name: devices().find_map(|device| device.name.clone()),
         device_memory_mb: devices().find_map(|device| device.memory_mb),
         capability: devices().find_map(|device| device.capability),
-        primary_slot: primary.map(|slot| slot.name.clone()),
+        primary_slot: primary.map(Slot::name_on_machine),
         primary_state: primary.and_then(|slot| slot.state.clone()),
         primary_user: primary.and_then(|slot| slot.user.clone()),
         primary_job_id: primary.and_then(|slot| slot.job_id.clone()),
@@ -255,7 +263,7 @@ fn sample(cluster: &str, time: Timestamp, machine: &str, gpu_id: &str, gpu: &Gpu
         prioritized_projects: primary_listing.and_then(|slot| slot.prioritized_projects.clone()),
         interactive: primary_listing
             .map(|slot| slot.name.to_ascii_lowercase().contains("interactive")),
-        backfill_slot: backfill.map(|slot| slot.name.clone()),
+        backfill_slot: backfill.map(Slot::name_on_machine),
         backfill_state: backfill.and_then(|slot| slot.state.clone()),
         backfill_user: backfill.and_then(|slot| slot.user.clone()),
         backfill_job_id: backfill.and_then(|slot| slot.job_id.clone()),
@@ -330,10 +338,11 @@ mod tests {
                 };
                 compared += 1;
                 // The row's winner is one of the two sides, whatever the rule by which it won.
-                let side = if Some(row["winning_slot"].as_str()) == gpu.primary_slot.as_deref() {
+                let winner = row["winning_slot"].split('@').next();
+                let side = if winner == gpu.primary_slot.as_deref() {
                     (&gpu.primary_state, &gpu.primary_user)
                 } else {
-                    assert_eq!(gpu.backfill_slot.as_ref(), Some(&row["winning_slot"]), "{name}");
+                    assert_eq!(gpu.backfill_slot.as_deref(), winner, "{name}");
                     (&gpu.backfill_state, &gpu.backfill_user)
                 };
                 assert_eq!(side.0.as_ref(), Some(&row["winning_state"]), "{name}");
@@ -460,7 +469,7 @@ mod tests {
         check(
             r#"[{"Name":"slot1_1@g","SlotType":"Dynamic","State":"Claimed","AssignedGPUs":"GPU-1"},
                 {"Name":"backfill2@g","SlotType":"Partitionable","State":"Unclaimed","AssignedGPUs":"GPU-1","AvailableGPUs":[]}]"#,
-            &["g GPU-1 primary slot1_1@g Claimed backfill - -"],
+            &["g GPU-1 primary slot1_1 Claimed backfill - -"],
         );
     }
 
@@ -500,9 +509,9 @@ mod tests {
                 {"Name":"slot1@backfill-1.example.org","State":"Owner","AssignedGPUs":"GPU-2"},
                 {"Name":"slot3@h","BackfillSlot":true,"State":"Owner","AssignedGPUs":"GPU-3"}]"#,
             &[
-                "backfill-1.example.org GPU-2 primary slot1@backfill-1.example.org Owner backfill - -",
-                "g GPU-1 primary - - backfill interactive-Backfill2@g Unclaimed",
-                "h GPU-3 primary - - backfill slot3@h Owner",
+                "backfill-1.example.org GPU-2 primary slot1 Owner backfill - -",
+                "g GPU-1 primary - - backfill interactive-Backfill2 Unclaimed",
+                "h GPU-3 primary - - backfill slot3 Owner",
             ],
         );
     }
@@ -516,16 +525,16 @@ mod tests {
         check(
             ads,
             &[
-                "g GPU-1 primary slot1_1@g Claimed backfill - -",
-                "g GPU-2 primary slot1@g Unclaimed backfill - -",
+                "g GPU-1 primary slot1_1 Claimed backfill - -",
+                "g GPU-2 primary slot1 Unclaimed backfill - -",
             ],
         );
         // Without AvailableGPUs, free is what no dynamic slot holds.
         check(
             &ads.replace(r#""AvailableGPUs""#, r#""Other""#),
             &[
-                "g GPU-1 primary slot1_1@g Claimed backfill - -",
-                "g GPU-2 primary slot1@g Unclaimed backfill - -",
+                "g GPU-1 primary slot1_1 Claimed backfill - -",
+                "g GPU-2 primary slot1 Unclaimed backfill - -",
             ],
         );
     }
@@ -539,8 +548,8 @@ mod tests {
                  "AssignedGPUs":"GPU-1,GPU-2","AvailableGPUs":["/Expr(GPUs_GPU_2)/"]},
                 {"Name":"slot1_1@g","SlotType":"Dynamic","State":"Claimed","AssignedGPUs":"GPU-1"}]"#,
             &[
-                "g GPU-1 primary slot1_1@g Claimed backfill - -",
-                "g GPU-2 primary slot1@g Unclaimed backfill backfill2@g Unclaimed",
+                "g GPU-1 primary slot1_1 Claimed backfill - -",
+                "g GPU-2 primary slot1 Unclaimed backfill backfill2 Unclaimed",
             ],
         );
     }
@@ -550,7 +559,7 @@ mod tests {
         check(
             r#"[{"Name":"Backfill2@g","SlotType":"Partitionable","State":"Unclaimed","AvailableGPUs":["GPUs_GPU_1"]},
                 {"Name":"slot1@g","SlotType":"Partitionable","State":"Owner","AssignedGPUs":"GPU_1","AvailableGPUs":["GPUs_GPU_1"]}]"#,
-            &["g GPU-1 primary slot1@g Owner backfill Backfill2@g Unclaimed"],
+            &["g GPU-1 primary slot1 Owner backfill Backfill2 Unclaimed"],
         );
     }
 
@@ -560,8 +569,8 @@ mod tests {
             r#"[{"Name":"slot1@b","SlotType":"Static","State":"Owner","AssignedGPUs":"CUDA0"},
                 {"Name":"slot1@a","SlotType":"Static","State":"Claimed","AssignedGPUs":"CUDA0"}]"#,
             &[
-                "a CUDA0 primary slot1@a Claimed backfill - -",
-                "b CUDA0 primary slot1@b Owner backfill - -",
+                "a CUDA0 primary slot1 Claimed backfill - -",
+                "b CUDA0 primary slot1 Owner backfill - -",
             ],
         );
     }
@@ -580,7 +589,7 @@ mod tests {
         check(
             r#"[{"Name":"slot1@a","AssignedGPUs":"CUDA0"},{"State":"Owner"},{"Name":"#,
             &[
-                "a CUDA0 primary slot1@a - backfill - -",
+                "a CUDA0 primary slot1 - backfill - -",
                 "2 the slot has no name",
                 "3 the output ends inside an ad",
             ],
@@ -593,8 +602,8 @@ mod tests {
             r#"[{"Name":"slot1@a","Draining":true,"State":"Unclaimed","SlotType":"Partitionable","AssignedGPUs":"GPU-1,GPU-2"},
                 {"Name":"slot1_1@a","Draining":true,"State":"Claimed","SlotType":"Dynamic","AssignedGPUs":"GPU-1"}]"#,
             &[
-                "a GPU-1 primary slot1_1@a Claimed backfill - -",
-                "a GPU-2 primary slot1@a Drained backfill - -",
+                "a GPU-1 primary slot1_1 Claimed backfill - -",
+                "a GPU-2 primary slot1 Drained backfill - -",
             ],
         );
         let reason = |state: &str, more: &str| {

@@ -343,7 +343,6 @@ impl Node {
         backfill: &Backfill,
     ) -> GpuSample {
         let NodeSpan { cluster, node, start_time, .. } = &self.span;
-        let slot = |name: &str| format!("{name}@{node}");
         let partitions = || self.span.partitions.iter().flat_map(|list| list.split(','));
         let is_backfill = |name: &&str| backfill.partitions.iter().any(|other| other == name);
         let primary_partition = partitions().find(|name| !is_backfill(name));
@@ -367,7 +366,7 @@ impl Node {
         };
         let slot_of = |job: Option<&Holder>, state: Option<&str>, partition: Option<&str>| {
             let of_job = job.and_then(|job| job.partition.as_deref());
-            of_job.or(partition.filter(|_| state.is_some())).map(slot)
+            of_job.or(partition.filter(|_| state.is_some())).map(str::to_owned)
         };
         let primary_slot = slot_of(sides.primary, primary_state, primary_partition);
         let word = |state: Option<&str>| state.map(str::to_owned);
@@ -548,18 +547,18 @@ mod tests {
         assert_eq!(
             records.iter().map(show).collect::<Vec<_>>(),
             [
-                "gpu01 gpu:0 a100: gpu@gpu01 Claimed carol 98 | - - - -",
-                "gpu01 gpu:1 a100: gpu@gpu01 Claimed carol 98 | - - - -",
-                "gpu01 gpu:2 a100: gpu@gpu01 Unclaimed - - | preempt@gpu01 Unclaimed - -",
-                "gpu01 gpu:3 a100: gpu@gpu01 Unclaimed - - | preempt@gpu01 Unclaimed - -",
-                "gpu02 gpu:0 a100: gpu@gpu02 Drained - - | preempt@gpu02 Drained - -",
-                "gpu02 gpu:1 a100: gpu@gpu02 Claimed carol 93 | - - - -",
-                "gpu02 gpu:2 a100: gpu@gpu02 Drained - - | preempt@gpu02 Drained - -",
-                "gpu02 gpu:3 a100: gpu@gpu02 Drained - - | preempt@gpu02 Drained - -",
-                "gpu03 gpu:0 h100: gpu@gpu03 Claimed bob 100 | - - - -",
-                "gpu03 gpu:1 h100: gpu@gpu03 Claimed bob 100 | - - - -",
-                "mix01 gpu:0 a100: gpu@mix01 Unclaimed - - | preempt@mix01 Unclaimed - -",
-                "mix01 gpu:1 h100: gpu@mix01 Unclaimed - - | preempt@mix01 Unclaimed - -",
+                "gpu01 gpu:0 a100: gpu Claimed carol 98 | - - - -",
+                "gpu01 gpu:1 a100: gpu Claimed carol 98 | - - - -",
+                "gpu01 gpu:2 a100: gpu Unclaimed - - | preempt Unclaimed - -",
+                "gpu01 gpu:3 a100: gpu Unclaimed - - | preempt Unclaimed - -",
+                "gpu02 gpu:0 a100: gpu Drained - - | preempt Drained - -",
+                "gpu02 gpu:1 a100: gpu Claimed carol 93 | - - - -",
+                "gpu02 gpu:2 a100: gpu Drained - - | preempt Drained - -",
+                "gpu02 gpu:3 a100: gpu Drained - - | preempt Drained - -",
+                "gpu03 gpu:0 h100: gpu Claimed bob 100 | - - - -",
+                "gpu03 gpu:1 h100: gpu Claimed bob 100 | - - - -",
+                "mix01 gpu:0 a100: gpu Unclaimed - - | preempt Unclaimed - -",
+                "mix01 gpu:1 h100: gpu Unclaimed - - | preempt Unclaimed - -",
             ]
         );
         assert_eq!(records[4].prevent_reason.as_deref(), Some("ECC errors on GPU 2"));
@@ -580,18 +579,18 @@ mod tests {
         assert_eq!(
             records.iter().map(show).collect::<Vec<_>>(),
             [
-                "gpu01 gpu:0 a100: gpu@gpu01 Claimed bob 2 | - - - -",
-                "gpu01 gpu:1 a100: gpu@gpu01 Unclaimed - - | preempt@gpu01 Claimed dave 4",
-                "gpu01 gpu:2 a100: gpu@gpu01 Unclaimed - - | preempt@gpu01 Unclaimed - -",
-                "gpu01 gpu:3 a100: gpu@gpu01 Unclaimed - - | preempt@gpu01 Unclaimed - -",
-                "gpu02 gpu:0 a100: gpu@gpu02 Claimed bob 2 | - - - -",
-                "gpu02 gpu:1 a100: gpu@gpu02 Claimed bob 5+1 | - - - -",
-                "gpu02 gpu:2 a100: gpu@gpu02 Drained - - | preempt@gpu02 Drained - -",
-                "gpu02 gpu:3 a100: gpu@gpu02 Drained - - | preempt@gpu02 Drained - -",
-                "gpu03 gpu:0 h100: gpu@gpu03 Claimed carol 3_0 | - - - -",
-                "gpu03 gpu:1 h100: gpu@gpu03 Claimed carol 3_1 | - - - -",
-                "mix01 gpu:0 a100: gpu@mix01 Unclaimed - - | preempt@mix01 Unclaimed - -",
-                "mix01 gpu:1 h100: gpu@mix01 Claimed bob 1 | - - - -",
+                "gpu01 gpu:0 a100: gpu Claimed bob 2 | - - - -",
+                "gpu01 gpu:1 a100: gpu Unclaimed - - | preempt Claimed dave 4",
+                "gpu01 gpu:2 a100: gpu Unclaimed - - | preempt Unclaimed - -",
+                "gpu01 gpu:3 a100: gpu Unclaimed - - | preempt Unclaimed - -",
+                "gpu02 gpu:0 a100: gpu Claimed bob 2 | - - - -",
+                "gpu02 gpu:1 a100: gpu Claimed bob 5+1 | - - - -",
+                "gpu02 gpu:2 a100: gpu Drained - - | preempt Drained - -",
+                "gpu02 gpu:3 a100: gpu Drained - - | preempt Drained - -",
+                "gpu03 gpu:0 h100: gpu Claimed carol 3_0 | - - - -",
+                "gpu03 gpu:1 h100: gpu Claimed carol 3_1 | - - - -",
+                "mix01 gpu:0 a100: gpu Unclaimed - - | preempt Unclaimed - -",
+                "mix01 gpu:1 h100: gpu Claimed bob 1 | - - - -",
             ]
         );
         assert_eq!(records[7].prevent_reason.as_deref(), Some("fan, ticket 12"));
@@ -603,10 +602,10 @@ mod tests {
         assert_eq!(
             of_birch.iter().map(show).collect::<Vec<_>>(),
             [
-                "b01 gpu:0 -: batch@b01 Claimed alice 1 | - - - -",
-                "b01 gpu:1 -: batch@b01 Unclaimed - - | - - - -",
-                "b02 gpu:0 -: batch@b02 Claimed alice 1 | - - - -",
-                "b02 gpu:1 -: batch@b02 Unclaimed - - | - - - -",
+                "b01 gpu:0 -: batch Claimed alice 1 | - - - -",
+                "b01 gpu:1 -: batch Unclaimed - - | - - - -",
+                "b02 gpu:0 -: batch Claimed alice 1 | - - - -",
+                "b02 gpu:1 -: batch Unclaimed - - | - - - -",
             ]
         );
     }
@@ -636,8 +635,8 @@ mod tests {
             &jobs,
             &backfill(&["spare"], &["low"]),
             &[
-                "n gpu:0 a100: gpu@n Unclaimed - - | spare@n Claimed ann 1",
-                "n gpu:1 a100: gpu@n Unclaimed - - | gpu@n Claimed ann 2",
+                "n gpu:0 a100: gpu Unclaimed - - | spare Claimed ann 1",
+                "n gpu:1 a100: gpu Unclaimed - - | gpu Claimed ann 2",
             ],
         );
         check(
@@ -645,8 +644,8 @@ mod tests {
             &jobs,
             &Backfill::default(),
             &[
-                "n gpu:0 a100: spare@n Claimed ann 1 | - - - -",
-                "n gpu:1 a100: gpu@n Claimed ann 2 | - - - -",
+                "n gpu:0 a100: spare Claimed ann 1 | - - - -",
+                "n gpu:1 a100: gpu Claimed ann 2 | - - - -",
             ],
         );
         // A drained node lets its backfill job go on.
@@ -655,8 +654,8 @@ mod tests {
             &jobs,
             &backfill(&["spare"], &[]),
             &[
-                "n gpu:0 a100: gpu@n Drained - - | spare@n Claimed ann 1",
-                "n gpu:1 a100: gpu@n Claimed ann 2 | - - - -",
+                "n gpu:0 a100: gpu Drained - - | spare Claimed ann 1",
+                "n gpu:1 a100: gpu Claimed ann 2 | - - - -",
             ],
         );
     }
@@ -667,8 +666,8 @@ mod tests {
         let suspended = job("JobId=1", "gpu", "q", "SUSPENDED", held);
         let running = job("JobId=2", "gpu", "q", "RUNNING", held);
         let expected = [
-            "n gpu:0 a100: gpu@n Claimed ann 2 | - - - -",
-            "n gpu:1 a100: gpu@n Claimed ann 2 | - - - -",
+            "n gpu:0 a100: gpu Claimed ann 2 | - - - -",
+            "n gpu:1 a100: gpu Claimed ann 2 | - - - -",
         ];
         let both = [suspended, running];
         check(NODE, &both, &Backfill::default(), &expected);
@@ -709,10 +708,10 @@ mod tests {
             ],
             &Backfill::default(),
             &[
-                "n1 gpu:0 -: gpu@n1 Claimed ann 6_0 | - - - -",
-                "n2 gpu:0 -: gpu@n2 Claimed ann 6_0 | - - - -",
-                "n3 gpu:0 -: gpu@n3 Claimed ann 24+1 | - - - -",
-                "n3 gpu:1 -: gpu@n3 Claimed ann 6_0 | - - - -",
+                "n1 gpu:0 -: gpu Claimed ann 6_0 | - - - -",
+                "n2 gpu:0 -: gpu Claimed ann 6_0 | - - - -",
+                "n3 gpu:0 -: gpu Claimed ann 24+1 | - - - -",
+                "n3 gpu:1 -: gpu Claimed ann 6_0 | - - - -",
             ],
         );
     }
@@ -745,25 +744,23 @@ mod tests {
             )],
             &Backfill::default(),
             &[
-                "n gpu:0 a100: gpu@n Claimed ann 1 | - - - -",
-                "n gpu:1 a100: gpu@n Claimed ann 1 | - - - -",
-                "n gpu:2 a100: gpu@n Unclaimed - - | - - - -",
+                "n gpu:0 a100: gpu Claimed ann 1 | - - - -",
+                "n gpu:1 a100: gpu Claimed ann 1 | - - - -",
+                "n gpu:2 a100: gpu Unclaimed - - | - - - -",
             ],
         );
     }
 
     #[test]
     fn a_gpu_in_use_by_nobody_that_is_shown_is_not_free() {
-        let claimed = [
-            "n gpu:0 a100: gpu@n Claimed - - | - - - -",
-            "n gpu:1 a100: gpu@n Claimed - - | - - - -",
-        ];
+        let claimed =
+            ["n gpu:0 a100: gpu Claimed - - | - - - -", "n gpu:1 a100: gpu Claimed - - | - - - -"];
         check(NODE, &["No jobs in the system".to_owned()], &Backfill::default(), &claimed);
         check(
             "NodeName=n Gres=gpu:2 GresUsed=gpu:1 State=MIXED Partitions=gpu",
             &[],
             &Backfill::default(),
-            &["n gpu:0 -: gpu@n Claimed - - | - - - -", "n gpu:1 -: gpu@n Unclaimed - - | - - - -"],
+            &["n gpu:0 -: gpu Claimed - - | - - - -", "n gpu:1 -: gpu Unclaimed - - | - - - -"],
         );
         // Nor is it known on which side.
         check(
@@ -777,13 +774,13 @@ mod tests {
     #[test]
     fn a_free_gpu_is_what_its_node_is() {
         for (state, expected) in [
-            ("IDLE", "gpu@n Unclaimed"),
-            ("IDLE+RESERVED", "gpu@n Unclaimed"),
-            ("IDLE+POWERED_DOWN", "gpu@n Unclaimed"),
-            ("IDLE~", "gpu@n Unclaimed"),
-            ("IDLE+DRAIN", "gpu@n Drained"),
-            ("DOWN*", "gpu@n Drained"),
-            ("MAINT+RESERVED", "gpu@n Drained"),
+            ("IDLE", "gpu Unclaimed"),
+            ("IDLE+RESERVED", "gpu Unclaimed"),
+            ("IDLE+POWERED_DOWN", "gpu Unclaimed"),
+            ("IDLE~", "gpu Unclaimed"),
+            ("IDLE+DRAIN", "gpu Drained"),
+            ("DOWN*", "gpu Drained"),
+            ("MAINT+RESERVED", "gpu Drained"),
             ("IDLE*", "- -"),
             ("UNKNOWN+NOT_RESPONDING", "- -"),
         ] {
@@ -799,7 +796,7 @@ mod tests {
         let node = "NodeName=n Gres=gpu:1,shard:4 GresUsed=gpu:0(IDX:N/A),shard:2(2/4) State=MIXED Partitions=gpu";
         check(node, &[], &Backfill::default(), &["n gpu:0 -: - - - - | - - - -"]);
         let unused = node.replace("shard:2(2/4)", "shard:0(0/4)");
-        check(&unused, &[], &Backfill::default(), &["n gpu:0 -: gpu@n Unclaimed - - | - - - -"]);
+        check(&unused, &[], &Backfill::default(), &["n gpu:0 -: gpu Unclaimed - - | - - - -"]);
     }
 
     #[test]
@@ -808,7 +805,7 @@ mod tests {
             "NodeName=n Gres=gpu:1 GresUsed=gpu:0 State=IDLE Partitions=spare",
             &[],
             &backfill(&["spare"], &[]),
-            &["n gpu:0 -: - - - - | spare@n Unclaimed - -"],
+            &["n gpu:0 -: - - - - | spare Unclaimed - -"],
         );
     }
 
@@ -828,8 +825,8 @@ mod tests {
             &[named],
             &Backfill::default(),
             &[
-                "n gpu:0 a100: gpu@n Claimed ann 1 | - - - -",
-                "n gpu:1 a100: gpu@n Claimed ann 1 | - - - -",
+                "n gpu:0 a100: gpu Claimed ann 1 | - - - -",
+                "n gpu:1 a100: gpu Claimed ann 1 | - - - -",
             ],
         );
     }

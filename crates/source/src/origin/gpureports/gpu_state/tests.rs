@@ -66,9 +66,9 @@ fn the_rows_of_one_gpu_are_its_two_sides() {
     assert_eq!(
         sides(first),
         [
-            "g1 GPU-aa primary slot1_1@g1 Claimed ann backfill - - -",
-            "g1 GPU-bb primary slot1@g1 Unclaimed - backfill backfill2_1@g1 Claimed bob",
-            "g1 GPU-cc primary slot1@g1 Unclaimed - backfill backfill2@g1 Unclaimed -",
+            "g1 GPU-aa primary slot1_1 Claimed ann backfill - - -",
+            "g1 GPU-bb primary slot1 Unclaimed - backfill backfill2_1 Claimed bob",
+            "g1 GPU-cc primary slot1 Unclaimed - backfill backfill2 Unclaimed -",
         ]
     );
     let [aa, bb, _] = &first.samples[..] else { panic!("{first:?}") };
