@@ -12,6 +12,7 @@ mod observe;
 mod parquet_file;
 mod path;
 mod tracker;
+mod version;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -35,6 +36,7 @@ pub use foreign::{ForeignRows, read_foreign, read_foreign_table};
 pub use observe::Snapshot;
 pub use parquet_file::TimeRange;
 pub use tracker::{DayFacts, FileFacts, Heard, IMPORT, LAG, OpenJob, Tracker};
+pub use version::Version;
 pub use write::{Change, Writer};
 
 /// A lake: the folder, and the store through which its files are read.
@@ -196,7 +198,15 @@ impl Lake {
 
     /// The files of what was last seen of clusters, by name.
     pub async fn live_files(&self) -> Result<Vec<ObjectMeta>> {
-        let folder = path::live_folder();
+        self.json_files(path::live_folder()).await
+    }
+
+    /// The files of what is known of clusters' files, by name.
+    async fn tracker_files(&self) -> Result<Vec<ObjectMeta>> {
+        self.json_files(path::tracker_folder()).await
+    }
+
+    async fn json_files(&self, folder: object_store::path::Path) -> Result<Vec<ObjectMeta>> {
         let listed = self.store.list_with_delimiter(Some(&folder)).await;
         let listed = listed.with_context(|| format!("cannot list {folder}"))?;
         let mut files = listed.objects;

@@ -71,6 +71,11 @@ pub(crate) fn cluster_of_raw(path: &Path) -> Option<String> {
     name.as_ref().ends_with(".zst").then_some(cluster)
 }
 
+/// The folder of trackers.
+pub(crate) fn tracker_folder() -> Path {
+    Path::from("tracker")
+}
+
 /// Where a cluster's tracker is kept.
 pub(crate) fn tracker(cluster: &str) -> Path {
     Path::from_iter(["tracker".to_owned(), format!("{cluster}.json")])

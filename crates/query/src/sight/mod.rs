@@ -25,7 +25,7 @@ use crate::{ANALYSES, Allocation, Analysis, Holders, TERMS, mentions};
 use rule::{Rows, Rule, Text};
 
 /// What somebody sees of the lake.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Sight {
     /// Everything.
     #[default]

@@ -15,6 +15,7 @@ use crate::App;
 use crate::about::About;
 use crate::access::Visitor;
 use crate::address::Root;
+use crate::kept::{Answer, Key};
 use crate::respond::respond;
 use crate::trouble::{Trouble, in_time};
 use crate::wanted::{Wanted, accepted, without_ending};
@@ -54,7 +55,6 @@ pub(super) struct Asked<'a> {
 
 /// Answers a request for a page, in the format that is wanted.
 pub(super) async fn answer(app: &App, page: &Page, request: &Request<'_>) -> Response {
-    let began = (app.site.now)();
     let (path, ending) = without_ending(request.uri.path());
     let wanted = match ending {
         Some(format) => Wanted::Format(format),
@@ -63,7 +63,6 @@ pub(super) async fn answer(app: &App, page: &Page, request: &Request<'_>) -> Res
     match in_time(shown(app, page, request, path, &wanted)).await {
         Ok(mut response) => {
             response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
-            app.timings.note(page.path, began, (app.site.now)());
             response
         }
         Err(trouble) => refuse(app, request, &trouble).await,
@@ -87,27 +86,44 @@ async fn shown(
         return Ok((StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response());
     }
     form::check(page, &about)?;
-    let mut names = names(page.path, path);
-    let mut about_here = about.clone();
-    if let Some(cluster) = names.remove("cluster") {
-        about_here.clusters = vec![cluster];
-    }
-    let question =
-        about_here.question(&app.site, &page.span, &visitor.sight).map_err(Trouble::bad_request)?;
-    let is_page = matches!(wanted, Wanted::Page);
+    let media_type = match wanted {
+        Wanted::Page => HTML,
+        Wanted::Format(format) => format.media_type(),
+    };
+    let address = format!("{}{}", request.uri.path(), about.query());
+    let key = Key { sight: visitor.sight.clone(), address, media_type };
     let root = Root::seen_from(path);
-    let asked = Asked { app, page, visitor, root, about, names, question, is_page };
-    let parts = asked.parts().await?;
-    match wanted {
-        Wanted::Page => {
-            let page = frame::page(&asked, &parts).await?;
-            Ok(html(StatusCode::OK, page))
+    let moment = app.moment().await?;
+    let made = async {
+        let mut names = names(page.path, path);
+        let mut about_here = about.clone();
+        if let Some(cluster) = names.remove("cluster") {
+            about_here.clusters = vec![cluster];
         }
-        Wanted::Format(format) => Ok(formatted(*format, parts)),
-    }
+        let question = about_here
+            .question(&app.site, &page.span, &visitor.sight)
+            .map_err(Trouble::bad_request)?;
+        let is_page = matches!(wanted, Wanted::Page);
+        let (root, about) = (root.clone(), about.clone());
+        let asked = Asked { app, page, visitor, root, about, names, question, is_page };
+        let parts = asked.parts().await?;
+        Ok(match wanted {
+            Wanted::Page => Answer::Page(frame::body(&asked, &parts).await?),
+            Wanted::Format(format) => Answer::File(formatted(*format, parts).into()),
+        })
+    };
+    let began = moment.time;
+    let given = app.kept.answer(&key, moment, visitor.is_ahead(), made).await?;
+    app.timings.note(page.path, began, (app.site.now)(), given.is_new);
+    Ok(match &*given.answer {
+        Answer::Page(body) => {
+            html(StatusCode::OK, frame::around(app, page, &root, visitor, &about, body).await)
+        }
+        Answer::File(bytes) => respond(StatusCode::OK, media_type, bytes.clone()),
+    })
 }
 
-fn formatted(format: &'static dyn Format, parts: Vec<Part>) -> Response {
+fn formatted(format: &'static dyn Format, parts: Vec<Part>) -> Vec<u8> {
     let reports: Vec<Report> = parts
         .into_iter()
         .filter_map(|part| match part.content {
@@ -115,7 +131,7 @@ fn formatted(format: &'static dyn Format, parts: Vec<Part>) -> Response {
             _ => None,
         })
         .collect();
-    respond(StatusCode::OK, format.media_type(), format.render(&reports, &Look::default()))
+    format.render(&reports, &Look::default())
 }
 
 /// Says why there is no answer, as a page or in words.
@@ -142,8 +158,10 @@ pub(crate) async fn refuse_to(
     }
 }
 
+const HTML: &str = "text/html; charset=utf-8";
+
 pub(super) fn html(status: StatusCode, page: String) -> Response {
-    respond(status, "text/html; charset=utf-8", page.into_bytes())
+    respond(status, HTML, page)
 }
 
 /// What the parts of a path are that a pattern such as `/users/{user}` has names for.

@@ -11,6 +11,7 @@ mod link;
 mod list;
 mod reports;
 mod section;
+mod travel;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! What SLURM's commands print. A file a command: how it is asked, how its answer is read.
 
+mod coordinators;
 mod gpu_state;
 mod gres_used;
 mod jobstats;
@@ -18,6 +19,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
+pub use coordinators::{coordinators, sacctmgr_show_coordinators};
 pub use gpu_state::{Backfill, gpu_samples, has_gpus, scontrol_show_job};
 pub use gres_used::{GpuModel, gpu_models};
 pub use sacct::{Sacct, sacct};
