@@ -242,6 +242,16 @@ pub(super) fn time_axis(
 ) {
     let (Some(&start), Some(&end)) = (edges.first(), edges.last()) else { return };
     let plot = frame.plot;
+    if style.has_tooltips {
+        // For the page's script: which time lies where.
+        let (left, right) = (Short(plot.left), Short(plot.left + plot.width));
+        frame.svg.raw(format_args!(
+            "<g class=\"time\" data-left=\"{left}\" data-right=\"{right}\" data-start=\"{}\" \
+             data-end=\"{}\"></g>\n",
+            start.as_second(),
+            end.as_second(),
+        ));
+    }
     let most = (plot.width / 58.0) as usize;
     for Tick { time, label, below } in time_axis::ticks(start, end, &picture.period.zone, most) {
         let x = time_x(&plot, start, end, time);
