@@ -2,6 +2,7 @@
 
 use axum::http::StatusCode;
 use axum::response::Response;
+use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 
 use super::answer::{Asked, Content, Part, html as respond};
@@ -23,12 +24,26 @@ pub(super) async fn body(asked: &Asked<'_>, parts: &[Part]) -> anyhow::Result<Bo
     let main = html! {
         h1 { (title) } "\n"
         @if !asked.page.lead.is_empty() { p class="lead" { (asked.page.lead) } "\n" }
-        @if has_choice { (form::form(asked, &clusters)) }
+        @if has_choice { (form::form(asked, &clusters)) (period(asked)) }
         @for (index, part) in parts.iter().enumerate() { (section(asked, part, index)) }
     };
     let formats = parts.iter().any(|part| matches!(part.content, Content::Report(_)));
     let formats = if formats { formats_of_page(asked) } else { Vec::new() };
     Ok(Body { title, main: main.into_string(), formats })
+}
+
+/// The time that is shown. An answer is kept for a while, so that its end says how new it is.
+fn period(asked: &Asked<'_>) -> Markup {
+    let period = &asked.question.period;
+    let moment = |time: Timestamp| {
+        let shown = time.to_zoned(period.zone.clone()).strftime("%a %-d %b %Y %H:%M").to_string();
+        html! { time datetime=(time) { (shown) } }
+    };
+    html! {
+        p class="period" {
+            (moment(period.start)) " to " (moment(period.end)) ", " (period.zone_name())
+        } "\n"
+    }
 }
 
 /// A page, with what somebody is told around what it shows.
