@@ -49,13 +49,14 @@ pub(crate) fn file(table: &Table, cluster: &str, moment: Timestamp) -> Path {
 
 /// Where the output of a command is archived.
 pub(crate) fn raw(source: &str, cluster: &str, date: Date, name: &str) -> Path {
-    Path::from_iter([
-        "raw".to_owned(),
-        source.to_owned(),
-        format!("cluster={cluster}"),
-        format!("date={date}"),
-        format!("{name}.zst"),
-    ])
+    raw_of_day(source, cluster, date).join(format!("{name}.zst"))
+}
+
+/// The folder of what is archived about a day.
+pub(crate) fn raw_of_day(source: &str, cluster: &str, date: Date) -> Path {
+    let parts =
+        ["raw".to_owned(), source.to_owned(), format!("cluster={cluster}"), format!("date={date}")];
+    Path::from_iter(parts)
 }
 
 /// The folder of the archive.

@@ -19,6 +19,7 @@ mod trouble;
 mod wanted;
 
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -29,6 +30,7 @@ use jiff::tz::TimeZone;
 use lake::Lake;
 use query::metric::{LastSeen, MetricOptions};
 use query::{Allocation, Judgement};
+use report::Report;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -64,6 +66,8 @@ pub struct Site {
     pub fetch: Fetch,
     /// What asks who coordinates which accounts, beside those that `access` names.
     pub coordinators: Option<Coordinators>,
+    /// What finds the parts of a job.
+    pub steps: Option<FindSteps>,
 }
 
 /// Something that the site says of itself, which we serve and do not use.
@@ -71,6 +75,23 @@ pub struct Site {
 pub enum Constant {
     Number(f64),
     Text(String),
+}
+
+/// Finds what a job was made of, or says why that is not known; only the program knows schedulers.
+pub type FindSteps = Box<
+    dyn Fn(JobRun) -> Pin<Box<dyn Future<Output = anyhow::Result<Result<Report, String>>> + Send>>
+        + Send
+        + Sync,
+>;
+
+/// A run of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobRun {
+    pub cluster: String,
+    pub job_id: String,
+    pub start_time: Timestamp,
+    /// When it ended, or was last seen.
+    pub last_time: Timestamp,
 }
 
 /// Answers requests until `stop`.

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use crate::cli::Serve;
 use crate::collector::Wanted;
 use crate::command::collect::{Collecting, Order, chosen, stop_signal};
-use crate::command::live;
+use crate::command::{live, steps};
 use crate::config::{Config, OpenId};
 use crate::{Outcome, complain};
 
@@ -37,6 +37,7 @@ pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
     };
     complain(&format!("http://{}/ until Ctrl-C", listener.local_addr()?));
     let site = serve::Site {
+        steps: Some(steps::finder(config, &lake)),
         lake,
         zone: config.zone.clone(),
         groups: config.groups.clone(),

@@ -118,6 +118,11 @@ impl Sight {
         hidden
     }
 
+    /// Whether a table is seen that a session makes itself: where it was decided what cuts it.
+    pub(crate) fn sees_made(&self, table: &str) -> bool {
+        matches!(self, Sight::Staff) || rule::of_made(table).is_some()
+    }
+
     /// A table as it is seen; nothing if it is not.
     pub(crate) fn veil(
         &self,

@@ -11,7 +11,8 @@ pub enum Need {
     Sight,
     /// Somebody with a name.
     Name,
-    Staff,
+    /// Staff, or a program that reads metrics.
+    Metrics,
 }
 
 /// The style sheet and the script.
@@ -47,8 +48,8 @@ static RULES: [(&str, Need); 29] = [
     ("/api/v1/now/{name}", Need::Sight),
     ("/api/{*rest}", Need::Sight),
     // By user and account, in the scheduler's words.
-    ("/metrics", Need::Staff),
-    ("/metrics/{names}", Need::Staff),
+    ("/metrics", Need::Metrics),
+    ("/metrics/{names}", Need::Metrics),
 ];
 
 /// What shows nothing of the site.

@@ -34,6 +34,8 @@ enum How {
     Anonymous,
     Proxy,
     Token,
+    /// By a token that is for metrics alone.
+    MetricsToken,
     Session,
     /// We ask ourselves, ahead of those who will.
     Ahead,
@@ -51,9 +53,11 @@ impl Visitor {
 
     pub(super) fn may(&self, need: Need) -> bool {
         match need {
-            Need::Nothing | Need::Sight => true,
+            Need::Nothing => true,
+            Need::Metrics => self.is_staff() || self.how == How::MetricsToken,
+            _ if self.how == How::MetricsToken => false,
+            Need::Sight => true,
             Need::Name => !matches!(self.sight, Sight::Public { .. }),
-            Need::Staff => self.is_staff(),
         }
     }
 
@@ -177,9 +181,10 @@ impl Known {
         let sight = match scope {
             Scope::Staff => Sight::Staff,
             Scope::Own => self.own(&name),
-            Scope::Public => Sight::Public { secret: self.secret.clone() },
+            Scope::Public | Scope::Metrics => Sight::Public { secret: self.secret.clone() },
         };
-        Ok(Visitor { name: Some(name), sight, how: How::Token })
+        let how = if scope == Scope::Metrics { How::MetricsToken } else { How::Token };
+        Ok(Visitor { name: Some(name), sight, how })
     }
 }
 

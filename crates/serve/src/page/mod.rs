@@ -11,6 +11,7 @@ mod link;
 mod list;
 mod reports;
 mod section;
+mod steps;
 mod travel;
 
 use std::borrow::Cow;
@@ -77,6 +78,8 @@ pub(crate) enum Show {
     Drawn { name: &'static str, draw: Draw, is_half: bool },
     /// The report above it, as that says that it is drawn; nothing if there is nothing to draw.
     Picture,
+    /// What the job of the report above was made of.
+    Steps,
     /// What GPUs did.
     Heatmap,
     /// A chart of GPUs.
@@ -94,9 +97,16 @@ pub(crate) enum Show {
 }
 
 impl Show {
+    pub(crate) fn is_picture(self) -> bool {
+        matches!(self, Show::Drawn { .. } | Show::Picture | Show::Heatmap | Show::Chart(_))
+    }
+
     /// Whether it is a table, which every format has.
     pub(crate) fn is_table(self) -> bool {
-        matches!(self, Show::Report { .. } | Show::Look(..) | Show::Holdings | Show::Timings)
+        matches!(
+            self,
+            Show::Report { .. } | Show::Look(..) | Show::Holdings | Show::Timings | Show::Steps
+        )
     }
 }
 

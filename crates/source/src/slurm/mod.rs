@@ -22,7 +22,7 @@ use jiff::tz::TimeZone;
 pub use coordinators::{coordinators, sacctmgr_show_coordinators};
 pub use gpu_state::{Backfill, gpu_samples, has_gpus, scontrol_show_job};
 pub use gres_used::{GpuModel, gpu_models};
-pub use sacct::{Sacct, sacct};
+pub use sacct::{Sacct, Step, Steps, sacct};
 pub use sacct_fields::{Lacking, Offered, sacct_fields};
 pub use scontrol::{ScontrolNode, scontrol_show_node, seen_nodes};
 pub use settings::{

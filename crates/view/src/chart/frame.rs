@@ -64,7 +64,8 @@ pub(super) fn frame(
     let theme = style.theme;
     let room = style.width - 2.0 * MARGIN;
     let subtitle = wrapped(&picture.subtitle, SUBTITLE, room);
-    let ending = ending_lines(picture, room);
+    // On a page it stands below the picture, in letters that fit a narrow one.
+    let ending = if style.has_tooltips { Vec::new() } else { ending_lines(picture, room) };
     let legend = legend_places(entries, room);
     let legend_lines = legend.last().map_or(0, |(line, _)| line + 1);
 
