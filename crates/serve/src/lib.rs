@@ -10,6 +10,7 @@ mod address;
 mod api;
 mod asset;
 mod connection;
+mod granted;
 mod kept;
 mod metrics;
 mod page;
@@ -35,6 +36,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use access::Gate;
+use granted::Granted;
 use kept::{Kept, Moment, ask_ahead};
 use respond::respond;
 use timing::Timings;
@@ -105,6 +107,7 @@ pub async fn run(
     let beside = [
         tokio::spawn(ask_ahead(app.clone(), pages.clone())),
         tokio::spawn(access::keep_asking(app.clone())),
+        tokio::spawn(granted::keep_asking(app.clone())),
     ];
     let served = connection::serve(listener, guarded(app, pages), stop).await;
     beside.iter().for_each(JoinHandle::abort);
@@ -117,6 +120,7 @@ pub(crate) struct App {
     pub(crate) timings: Timings,
     pub(crate) gate: Gate,
     pub(crate) kept: Kept,
+    pub(crate) granted: Granted,
     seen: Mutex<Option<Arc<LastSeen>>>,
 }
 
@@ -127,6 +131,7 @@ impl App {
             site: Arc::new(site),
             timings: Timings::default(),
             kept: Kept::new(),
+            granted: Granted::default(),
             seen: Mutex::default(),
         })
     }
@@ -152,15 +157,14 @@ impl App {
 
 /// All that is answered, to whoever it is that asks.
 fn pages(app: &Arc<App>) -> Router {
-    let site = app.site.clone();
     Router::new()
         .merge(page::router())
         .merge(api::router())
         .merge(access::router())
         .route("/asset/{name}", get(asset::asset))
         .with_state(app.clone())
-        // Metrics have a state of their own, and keep the state of this router out.
-        .merge(metrics::router(site.clone()).with_state(site))
+        // Metrics have a state of their own.
+        .merge(metrics::router(app))
 }
 
 /// The same for those who may see it.

@@ -42,6 +42,13 @@ pub(crate) struct Moment {
     pub(crate) version: Version,
 }
 
+impl Moment {
+    /// Whether what was made at another moment still holds, if it does so for so long.
+    pub(crate) fn is_as(&self, made: &Moment, longest: SignedDuration) -> bool {
+        made.version == self.version && self.time.duration_since(made.time) < longest
+    }
+}
+
 /// What is kept of an answer.
 pub(crate) enum Answer {
     /// A page, without what is around it: that is said to somebody, and of now.
@@ -83,8 +90,7 @@ struct Entry {
 
 impl Entry {
     fn holds_at(&self, moment: &Moment) -> bool {
-        let age = moment.time.duration_since(self.made.time);
-        self.made.version == moment.version && age < LONGEST
+        moment.is_as(&self.made, LONGEST)
     }
 }
 
