@@ -37,7 +37,7 @@ use tokio::task::JoinHandle;
 
 use access::Gate;
 use granted::Granted;
-use kept::{Kept, Moment, ask_ahead};
+use kept::{Kept, Moment, ask_ahead, watch};
 use respond::respond;
 use timing::Timings;
 
@@ -105,6 +105,7 @@ pub async fn run(
     let app = Arc::new(App::new(site)?);
     let pages = pages(&app);
     let beside = [
+        tokio::spawn(watch(app.clone())),
         tokio::spawn(ask_ahead(app.clone(), pages.clone())),
         tokio::spawn(access::keep_asking(app.clone())),
         tokio::spawn(granted::keep_asking(app.clone())),

@@ -1,5 +1,5 @@
-//! Asks ahead: what somebody asked for lately is answered again as soon as something new was
-//! collected, before anybody waits for it.
+//! Asks ahead: what somebody asked for lately is made again as soon as something new was collected,
+//! before anybody waits for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,23 +14,35 @@ use super::Key;
 use crate::App;
 use crate::access::Visitor;
 
-/// Between looks at the lake's version.
-const PAUSE: Duration = Duration::from_secs(2);
+/// Between looks at the lake's version, and at what is due.
+const PAUSE: Duration = Duration::from_secs(1);
 /// What nobody asked for in this time nobody waits for.
-const LATELY: SignedDuration = SignedDuration::from_mins(20);
-/// As many answers, at the most, while the lake is of one version.
-const MOST: usize = 50;
+const LATELY: SignedDuration = SignedDuration::from_mins(15);
 
-/// Asks the pages again, until it is dropped.
-pub(crate) async fn ask_ahead(app: Arc<App>, pages: Router) {
+/// Notes which answers no longer hold, until it is dropped.
+pub(crate) async fn watch(app: Arc<App>) {
     loop {
         tokio::time::sleep(PAUSE).await;
-        let Ok(moment) = app.moment().await else { continue };
-        let outdated = app.kept.shelf().outdated(moment.time - LATELY, &moment);
-        for key in outdated.into_iter().take(MOST) {
-            let Ok(request) = request(&key) else { continue };
-            // What comes of it is kept; a failure is told to who asks for it.
-            let _ = pages.clone().oneshot(request).await;
+        if let Ok(moment) = app.moment().await {
+            let since = moment.time - LATELY;
+            app.kept.shelf().note_outdated(&moment, since);
+        }
+    }
+}
+
+/// Asks the pages for what is due, one after the other, until it is dropped.
+pub(crate) async fn ask_ahead(app: Arc<App>, pages: Router) {
+    loop {
+        let due = app.kept.shelf().next_due();
+        let Some(Ok(request)) = due.map(|key| request(&key)) else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        // What comes of it is kept; a failure is told to who asks for it.
+        if let Ok(answer) = pages.clone().oneshot(request).await
+            && !answer.status().is_success()
+        {
+            tokio::time::sleep(PAUSE).await;
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Answers that are kept: one that was given costs nothing until something new is collected.
 //!
-//! Those who ask the same at once wait for one answer. Only so many are made at a time, so that
-//! many questions need no more memory than a few, and the others come in turn.
+//! Then it is made again, without anybody who waits for it if somebody asked for it lately: the one
+//! before is given for some seconds more. Those who ask the same at once wait for one answer. Only so
+//! many are made at a time, so that many questions need no more memory than a few, and the others come
+//! in turn.
 
 mod ahead;
 mod shelf;
@@ -18,10 +20,12 @@ use tokio::sync::Semaphore;
 use crate::trouble::Trouble;
 use shelf::Shelf;
 
-pub(crate) use ahead::ask_ahead;
+pub(crate) use ahead::{ask_ahead, watch};
 
 /// An answer that is about the time until now is about another one after this.
 const LONGEST: SignedDuration = SignedDuration::from_mins(5);
+/// One that no longer holds is given for so long while another one is made.
+const STILL_GIVEN: SignedDuration = SignedDuration::from_mins(1);
 /// What all that is kept may take.
 const MOST_BYTES: usize = 96 * 1024 * 1024;
 
@@ -86,11 +90,19 @@ pub(crate) struct Given {
 struct Entry {
     answer: Arc<Answer>,
     made: Moment,
+    /// Since when it is known not to hold any more.
+    outdated_since: Option<Timestamp>,
 }
 
 impl Entry {
     fn holds_at(&self, moment: &Moment) -> bool {
         moment.is_as(&self.made, LONGEST)
+    }
+
+    /// Whether it is given though it does not hold: somebody who waits sees little more.
+    fn is_still_given_at(&self, time: Timestamp) -> bool {
+        let is_over = |since: Timestamp| time.duration_since(since) >= STILL_GIVEN;
+        !is_over(self.made.time + LONGEST) && !self.outdated_since.is_some_and(is_over)
     }
 }
 
@@ -118,13 +130,17 @@ impl Kept {
     ) -> Result<Given, Trouble> {
         let asked = (!is_ahead).then_some(moment.time);
         let room = self.shelf().room(key, asked);
-        let mut entry = room.lock().await;
-        if let Some(entry) = entry.as_ref().filter(|entry| entry.holds_at(&moment)) {
-            return Ok(Given { answer: entry.answer.clone(), is_new: false });
+        if let Some(given) = room.given(&moment, !is_ahead) {
+            return Ok(given);
+        }
+        let _making = room.making.lock().await;
+        // Whoever made it meanwhile asked when we did.
+        if let Some(given) = room.given(&moment, false) {
+            return Ok(given);
         }
         let _place = self.places.acquire().await.map_err(anyhow::Error::from)?;
         let answer = Arc::new(make.await?);
-        *entry = Some(Entry { answer: answer.clone(), made: moment });
+        room.put(Entry { answer: answer.clone(), made: moment, outdated_since: None });
         self.shelf().weigh(key, answer.bytes());
         Ok(Given { answer, is_new: true })
     }

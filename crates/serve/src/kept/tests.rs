@@ -38,19 +38,32 @@ fn said(given: &Given) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// Whether what was made at a moment is made anew at another.
-async fn check(then: Moment, now: Moment, is_new: bool) {
+/// What is said at a moment to somebody who asks, or to ourselves, after something was said; that it no
+/// longer holds was noted at some moment, or was not.
+async fn check(now: Moment, noted: Option<Moment>, is_ahead: bool, expected: &str) {
     let kept = Kept::new();
-    assert!(kept.answer(&key("/"), then, false, words("old")).await.unwrap().is_new);
-    let given = kept.answer(&key("/"), now, false, words("new")).await.unwrap();
-    assert_eq!((given.is_new, said(&given)), (is_new, if is_new { "new" } else { "old" }));
+    assert!(kept.answer(&key("/"), moment(0, 1), false, words("old")).await.unwrap().is_new);
+    if let Some(noted) = noted {
+        kept.shelf().note_outdated(&noted, moment(0, 1).time);
+    }
+    let given = kept.answer(&key("/"), now, is_ahead, words("new")).await.unwrap();
+    assert_eq!((said(&given), given.is_new), (expected, expected == "new"));
 }
 
 #[tokio::test]
 async fn an_answer_holds_until_something_is_collected_and_not_for_ever() {
-    check(moment(0, 1), moment(299, 1), false).await;
-    check(moment(0, 1), moment(1, 2), true).await;
-    check(moment(0, 1), moment(300, 1), true).await;
+    check(moment(299, 1), None, true, "old").await;
+    check(moment(1, 2), None, true, "new").await;
+    check(moment(300, 1), None, true, "new").await;
+}
+
+#[tokio::test]
+async fn one_that_no_longer_holds_is_given_while_another_one_is_made_and_not_for_long() {
+    check(moment(250, 2), Some(moment(200, 2)), false, "old").await;
+    check(moment(260, 2), Some(moment(200, 2)), false, "new").await;
+    // Nobody noted it: so much older than it may be it is never given.
+    check(moment(359, 1), None, false, "old").await;
+    check(moment(360, 1), None, false, "new").await;
 }
 
 #[tokio::test]
@@ -122,20 +135,23 @@ async fn what_was_not_asked_for_longest_makes_room() {
 }
 
 #[tokio::test]
-async fn what_was_asked_for_lately_is_asked_ahead() {
+async fn what_was_asked_for_lately_is_due_and_what_was_not_is_let_go() {
     let kept = Kept::new();
-    kept.answer(&key("/old"), moment(0, 1), false, words("")).await.unwrap();
-    kept.answer(&key("/one"), moment(60, 1), false, words("")).await.unwrap();
-    kept.answer(&key("/two"), moment(61, 1), false, words("")).await.unwrap();
-    let outdated = |now: &Moment| {
-        let keys = kept.shelf().outdated(moment(30, 1).time, now).into_iter();
-        keys.map(|key| key.address).collect::<Vec<_>>()
-    };
-    assert!(outdated(&moment(70, 1)).is_empty());
-    assert_eq!(outdated(&moment(70, 2)), ["/two", "/one"]);
-    // That we ask does not count as being asked for.
-    kept.answer(&key("/old"), moment(70, 2), true, words("")).await.unwrap();
+    for (address, second) in [("/old", 0), ("/one", 60), ("/two", 61)] {
+        kept.answer(&key(address), moment(second, 1), false, words("")).await.unwrap();
+    }
+    let due = || kept.shelf().next_due().map(|key| key.address);
+    let note = |now: Moment| kept.shelf().note_outdated(&now, moment(30, 1).time);
+    note(moment(70, 1));
+    assert_eq!(due(), None);
+    note(moment(70, 2));
+    assert_eq!(due().as_deref(), Some("/two"));
     kept.answer(&key("/two"), moment(70, 2), true, words("")).await.unwrap();
-    assert_eq!(outdated(&moment(70, 2)), ["/one"]);
-    assert_eq!(outdated(&moment(71, 3)), ["/two", "/one"]);
+    assert_eq!(due().as_deref(), Some("/one"));
+    kept.answer(&key("/one"), moment(70, 2), true, words("")).await.unwrap();
+    assert_eq!(due(), None);
+    // That we asked does not count as being asked for.
+    let later = moment(70, 2).time;
+    kept.shelf().note_outdated(&moment(71, 3), later);
+    assert_eq!(due(), None);
 }

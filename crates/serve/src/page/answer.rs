@@ -10,7 +10,7 @@ use query::{Ask, Question};
 use report::{Picture, Report};
 use view::{Format, Look, PictureFormat, PictureLook};
 
-use super::{Page, Request, Section, Show, form, frame, gpus, steps};
+use super::{Page, Request, Section, Show, form, frame, gpus, of_job};
 use crate::App;
 use crate::about::About;
 use crate::access::Visitor;
@@ -226,7 +226,8 @@ impl Asked<'_> {
                     }
                 }
                 Show::Picture => self.picture_of(parts.last()),
-                Show::Steps => steps::steps(self, parts.last()).await?,
+                Show::Steps => of_job::steps(self, parts.first()).await?,
+                Show::OfJob(name) => of_job::report(self, name, parts.first()).await?,
                 Show::Look(look, top) => {
                     let filters = self.said();
                     let shown = Shown {

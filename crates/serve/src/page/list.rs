@@ -59,7 +59,10 @@ pub(crate) static PAGES: &[Page] = &[
             },
             Section { heading: "Its steps", show: Show::Steps },
             report("What it waited for", "job-queue", 100),
-            report("What jobs of this name should ask for next time", "rightsizing", 10),
+            Section {
+                heading: "What jobs of this name should ask for next time",
+                show: Show::OfJob("rightsizing"),
+            },
         ]),
     },
     Page {

@@ -9,9 +9,9 @@ mod freshness;
 mod gpus;
 mod link;
 mod list;
+mod of_job;
 mod reports;
 mod section;
-mod steps;
 mod travel;
 
 use std::borrow::Cow;
@@ -78,8 +78,10 @@ pub(crate) enum Show {
     Drawn { name: &'static str, draw: Draw, is_half: bool },
     /// The report above it, as that says that it is drawn; nothing if there is nothing to draw.
     Picture,
-    /// What the job of the report above was made of.
+    /// What the job of the first report was made of.
     Steps,
+    /// The answer of an analysis about the job of the first report, and others like it.
+    OfJob(&'static str),
     /// What GPUs did.
     Heatmap,
     /// A chart of GPUs.
@@ -105,7 +107,12 @@ impl Show {
     pub(crate) fn is_table(self) -> bool {
         matches!(
             self,
-            Show::Report { .. } | Show::Look(..) | Show::Holdings | Show::Timings | Show::Steps
+            Show::Report { .. }
+                | Show::Look(..)
+                | Show::Holdings
+                | Show::Timings
+                | Show::Steps
+                | Show::OfJob(_)
         )
     }
 }

@@ -1,11 +1,41 @@
-//! What a job was made of, which the lake does not keep.
+//! What is shown of a job beside the report of its attempts, and rests on what that says.
 
-use jiff::Timestamp;
-use query::Sight;
+use jiff::{SignedDuration, Timestamp};
+use query::{Ask, Sight};
 use report::{Report, Value};
 
 use super::answer::{Asked, Content, Part};
 use crate::JobRun;
+use crate::trouble::Trouble;
+
+/// Of what was before a job, this is like it.
+const BEFORE: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// The answer of an analysis about the user of the job above, in the time before its end. What the page
+/// is about may be a year, and is everybody's.
+pub(super) async fn report(
+    asked: &Asked<'_>,
+    name: &'static str,
+    above: Option<&Part>,
+) -> Result<Content, Trouble> {
+    let Some(Part { content: Content::Report(report), .. }) = above else {
+        return Ok(Content::Nothing);
+    };
+    let (Some(run), Some(user)) = (last_run(report), text(report, "user")) else {
+        return Ok(Content::Nothing);
+    };
+    let mut options = asked.said();
+    options.insert("user".to_owned(), user);
+    let analysis = query::analysis(name)?;
+    let start = run.last_time.checked_sub(BEFORE).unwrap_or(run.last_time);
+    let mut question = asked.question.clone();
+    // The end is not a part of a period.
+    question.period.end = question.period.end.min(run.last_time + SignedDuration::from_secs(1));
+    question.period.start = start.min(run.start_time);
+    let ask = Ask { analysis, options, top: None };
+    let mut reports = query::run_each(&asked.app.site.lake, &[ask], &question).await?;
+    Ok(Content::Report(reports.pop().expect("one ask has one report")))
+}
 
 /// The steps of the first job of the report above. Who does not see the job is not told of them, and
 /// neither is who sees it by a pseudonym.
@@ -26,27 +56,31 @@ pub(super) async fn steps(asked: &Asked<'_>, above: Option<&Part>) -> anyhow::Re
 
 /// The run of the first row.
 fn last_run(report: &Report) -> Option<JobRun> {
-    let row = report.table.rows.first()?;
-    let value = |name: &str| {
-        let place = report.table.columns.iter().position(|column| column.name == name)?;
-        row.get(place)
-    };
-    let text = |name: &str| match value(name)? {
-        Value::Text(text) => Some(text.clone()),
-        _ => None,
-    };
     let time = |name: &str| -> Option<Timestamp> {
-        match value(name)? {
+        match value(report, name)? {
             Value::Time(time) => Some(*time),
             _ => None,
         }
     };
     Some(JobRun {
-        cluster: text("cluster")?,
-        job_id: text("job_id")?,
+        cluster: text(report, "cluster")?,
+        job_id: text(report, "job_id")?,
         start_time: time("start_time")?,
         last_time: time("end_time").or_else(|| time("observed_time"))?,
     })
+}
+
+/// What stands in the first row.
+fn value<'a>(report: &'a Report, name: &str) -> Option<&'a Value> {
+    let place = report.table.columns.iter().position(|column| column.name == name)?;
+    report.table.rows.first()?.get(place)
+}
+
+fn text(report: &Report, name: &str) -> Option<String> {
+    match value(report, name)? {
+        Value::Text(text) => Some(text.clone()),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
