@@ -124,25 +124,35 @@ pub(crate) static PAGES: &[Page] = &[
         lead: "What was granted, what is left of it, and until when it will last.",
         span: Span::Days(7),
         filters: Cow::Borrowed(&["allocation"]),
-        sections: Cow::Borrowed(&[Section {
-            heading: "",
-            show: Show::Report {
-                name: "allocations",
-                said: &[],
-                top: 200,
-                layout: Layout::Brief(&[
-                    "allocation",
-                    "unit",
-                    "granted",
-                    "remaining",
-                    "used_percent",
-                    "elapsed_percent",
-                    "to_date",
-                    "used_up_date",
-                    "standing",
-                ]),
+        sections: Cow::Borrowed(&[
+            Section {
+                heading: "",
+                show: Show::Report {
+                    name: "allocations",
+                    said: &[],
+                    top: 200,
+                    layout: Layout::Brief(&[
+                        "allocation",
+                        "unit",
+                        "granted",
+                        "remaining",
+                        "used_percent",
+                        "elapsed_percent",
+                        "to_date",
+                        "used_up_date",
+                        "standing",
+                    ]),
+                },
             },
-        }]),
+            Section {
+                heading: "What was used each day",
+                show: Show::Drawn {
+                    name: "allocation-days",
+                    draw: |report, _, title| query::granted_trend(report, title),
+                    is_half: false,
+                },
+            },
+        ]),
     },
     Page {
         path: "/nodes",
