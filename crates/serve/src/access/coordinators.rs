@@ -37,7 +37,7 @@ pub(crate) async fn keep_asking(app: Arc<App>) {
         match (answer.await, &app.gate.known) {
             (Ok(Some(Ok(accounts))), Some(known)) => known.heard.set(accounts),
             (Ok(Some(Err(reason))), _) => {
-                tracing::warn!("who coordinates accounts is not known: {reason}")
+                tracing::warn!("who coordinates accounts is not known: {reason}");
             }
             _ => return,
         }

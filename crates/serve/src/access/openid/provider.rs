@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     /// Who claims name, at a site whose users are of example.org and whose staff is in `hpc`.
-    fn check(claims: Value, expected: Result<(&str, bool), &str>) {
+    fn check(claims: &Value, expected: Result<(&str, bool), &str>) {
         let about = OpenId {
             issuer: String::new(),
             client_id: String::new(),
@@ -226,17 +226,17 @@ mod tests {
 
     #[test]
     fn claims_name_a_user_and_may_make_him_staff() {
-        check(json!({ "email": "ann@Example.org" }), Ok(("ann", false)));
-        check(json!({ "email": "ann@example.org", "groups": ["a", "hpc"] }), Ok(("ann", true)));
-        check(json!({ "email": "ann@example.org", "groups": "hpc" }), Ok(("ann", true)));
-        check(json!({ "email": "ann@example.org", "groups": ["hpc2"] }), Ok(("ann", false)));
+        check(&json!({ "email": "ann@Example.org" }), Ok(("ann", false)));
+        check(&json!({ "email": "ann@example.org", "groups": ["a", "hpc"] }), Ok(("ann", true)));
+        check(&json!({ "email": "ann@example.org", "groups": "hpc" }), Ok(("ann", true)));
+        check(&json!({ "email": "ann@example.org", "groups": ["hpc2"] }), Ok(("ann", false)));
     }
 
     #[test]
     fn who_is_of_elsewhere_or_has_no_name_is_nobody() {
-        check(json!({ "sub": "ann" }), Err("the ID token has no \"email\"; see user_claim"));
-        check(json!({ "email": "ann" }), Err("\"ann\" is not of example.org"));
-        check(json!({ "email": "ann@evil.org" }), Err("\"ann@evil.org\" is not of example.org"));
-        check(json!({ "email": "a b@example.org" }), Err("\"a b\" cannot be the name of a user"));
+        check(&json!({ "sub": "ann" }), Err("the ID token has no \"email\"; see user_claim"));
+        check(&json!({ "email": "ann" }), Err("\"ann\" is not of example.org"));
+        check(&json!({ "email": "ann@evil.org" }), Err("\"ann@evil.org\" is not of example.org"));
+        check(&json!({ "email": "a b@example.org" }), Err("\"a b\" cannot be the name of a user"));
     }
 }
