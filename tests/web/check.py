@@ -53,6 +53,8 @@ def main(plimsoll, folder, axe, screenshots=None):
         for script in (True, False):
             check_looks(browser, address, paths, script, axe, screenshots)
         check_choosing(browser, address)
+        check_time(browser, address)
+        check_steps(browser, address)
         check_formats(address)
         with proxy(address) as below:
             check_below(browser, below)
@@ -174,7 +176,54 @@ def check_choosing(browser, address):
     context.close()
 
 
+def check_time(browser, address):
+    """Times are gone to by links, and with script by dragging over a picture."""
+    plain = browser.new_context(java_script_enabled=False).new_page()
+    plain.goto(f"{address}gpus?{PERIOD}&color=user")
+    plain.click(".spans a[title=earlier]")
+    assert "from=2026-03-04T00%3A00&to=2026-03-06T00%3A00" in plain.url, plain.url
+    assert "color=user" in plain.url, plain.url
+    plain.click(".spans a[title=narrower]")
+    assert "from=2026-03-04T12%3A00&to=2026-03-05T12%3A00" in plain.url, plain.url
+    page = browser.new_page()
+    page.goto(f"{address}gpus?{PERIOD}&color=user")
+    box = page.locator("figure.timed svg").first.bounding_box()
+
+    def drag(start, end):
+        y = box["y"] + box["height"] / 2
+        page.mouse.move(box["x"] + start * box["width"], y)
+        page.mouse.down()
+        page.mouse.move(box["x"] + end * box["width"], y, steps=5)
+        with page.expect_navigation():
+            page.mouse.up()
+        query = urllib.parse.parse_qs(urllib.parse.urlparse(page.url).query)
+        assert query["color"] == ["user"], query
+        return query["from"][0], query["to"][0]
+
+    start, end = drag(0.5, 0.75)
+    assert "2026-03-06" < start < end < "2026-03-08", (start, end)
+    box = page.locator("figure.timed svg").first.bounding_box()
+    page.keyboard.down("Shift")
+    moved = drag(0.75, 0.5)  # to the left: to what was later
+    page.keyboard.up("Shift")
+    assert start < moved[0] and end < moved[1], (start, end, moved)
+    page.close()
+
+
+def check_steps(browser, address):
+    """A job that is over says what it was made of."""
+    page = browser.new_page()
+    page.goto(f"{address}jobs?{PERIOD}&cluster=alder&state=COMPLETED")
+    page.click("main td a[href*='jobs/alder/']")
+    steps = page.locator("section:has(h2:has-text('Its steps'))").inner_text()
+    assert "batch" in steps and "COMPLETED" in steps, steps
+    page.close()
+
+
 def check_formats(address):
+    status, kind, body = fetch(f"{address}gpus.svg?{PERIOD}")
+    assert status == 200 and kind == "image/svg+xml" and body.startswith(b"<svg"), (status, kind, body[:80])
+    assert fetch(f"{address}jobs.svg?{PERIOD}")[0] == 404
     for ending, media_type in [("json", "application/json"), ("csv", "text/csv"), ("txt", "text/plain")]:
         for path in ("overview", "users", "reports/daily"):
             status, kind, _ = fetch(f"{address}{path}.{ending}?{PERIOD}")

@@ -12,6 +12,7 @@ mod observe;
 mod parquet_file;
 mod path;
 mod tracker;
+mod version;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -35,6 +36,7 @@ pub use foreign::{ForeignRows, read_foreign, read_foreign_table};
 pub use observe::Snapshot;
 pub use parquet_file::TimeRange;
 pub use tracker::{DayFacts, FileFacts, Heard, IMPORT, LAG, OpenJob, Tracker};
+pub use version::Version;
 pub use write::{Change, Writer};
 
 /// A lake: the folder, and the store through which its files are read.
@@ -196,7 +198,15 @@ impl Lake {
 
     /// The files of what was last seen of clusters, by name.
     pub async fn live_files(&self) -> Result<Vec<ObjectMeta>> {
-        let folder = path::live_folder();
+        self.json_files(path::live_folder()).await
+    }
+
+    /// The files of what is known of clusters' files, by name.
+    async fn tracker_files(&self) -> Result<Vec<ObjectMeta>> {
+        self.json_files(path::tracker_folder()).await
+    }
+
+    async fn json_files(&self, folder: object_store::path::Path) -> Result<Vec<ObjectMeta>> {
         let listed = self.store.list_with_delimiter(Some(&folder)).await;
         let listed = listed.with_context(|| format!("cannot list {folder}"))?;
         let mut files = listed.objects;
@@ -257,12 +267,34 @@ impl Lake {
         Ok(archived)
     }
 
+    /// The files of the archive with a source's answers about a day, the last first, and their bytes.
+    pub async fn archived_about(
+        &self,
+        source: &str,
+        cluster: &str,
+        day: Date,
+    ) -> Result<Vec<(object_store::path::Path, u64)>> {
+        let folder = path::raw_of_day(source, cluster, day);
+        let listed = self.store.list_with_delimiter(Some(&folder)).await;
+        let listed = listed.with_context(|| format!("cannot list {folder}"))?;
+        let mut files: Vec<_> =
+            listed.objects.into_iter().map(|file| (file.location, file.size)).collect();
+        files.sort_by(|one, other| other.cmp(one));
+        Ok(files)
+    }
+
+    /// The frames of a file of the archive.
+    pub async fn frames(&self, path: &object_store::path::Path) -> Result<Vec<Vec<u8>>> {
+        let shown = || format!("cannot read {}", self.shown(path));
+        let bytes = self.bytes(path).await?.with_context(shown)?;
+        archive::frames(&bytes).with_context(shown)
+    }
+
     /// A frame of the archive.
     pub async fn frame(&self, frame: &Frame) -> Result<Vec<u8>> {
-        let shown = || format!("cannot read {}", self.shown(&frame.path));
-        let bytes = self.bytes(&frame.path).await?.with_context(shown)?;
-        let frames = archive::frames(&bytes).with_context(shown)?;
-        frames.into_iter().nth(frame.place).with_context(shown)
+        let frames = self.frames(&frame.path).await?;
+        let place = frames.into_iter().nth(frame.place);
+        place.with_context(|| format!("cannot read {}", self.shown(&frame.path)))
     }
 
     /// How many rows a file has, by its footer.

@@ -49,13 +49,14 @@ pub(crate) fn file(table: &Table, cluster: &str, moment: Timestamp) -> Path {
 
 /// Where the output of a command is archived.
 pub(crate) fn raw(source: &str, cluster: &str, date: Date, name: &str) -> Path {
-    Path::from_iter([
-        "raw".to_owned(),
-        source.to_owned(),
-        format!("cluster={cluster}"),
-        format!("date={date}"),
-        format!("{name}.zst"),
-    ])
+    raw_of_day(source, cluster, date).join(format!("{name}.zst"))
+}
+
+/// The folder of what is archived about a day.
+pub(crate) fn raw_of_day(source: &str, cluster: &str, date: Date) -> Path {
+    let parts =
+        ["raw".to_owned(), source.to_owned(), format!("cluster={cluster}"), format!("date={date}")];
+    Path::from_iter(parts)
 }
 
 /// The folder of the archive.
@@ -69,6 +70,11 @@ pub(crate) fn cluster_of_raw(path: &Path) -> Option<String> {
     let [_raw, _source, cluster, _date, name] = &parts[..] else { return None };
     let cluster = cluster.as_ref().strip_prefix("cluster=")?.to_owned();
     name.as_ref().ends_with(".zst").then_some(cluster)
+}
+
+/// The folder of trackers.
+pub(crate) fn tracker_folder() -> Path {
+    Path::from("tracker")
 }
 
 /// Where a cluster's tracker is kept.

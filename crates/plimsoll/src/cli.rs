@@ -618,15 +618,16 @@ pub(crate) enum User {
 
 #[derive(Subcommand)]
 #[command(after_help = "Examples:\n  \
-    plimsoll token add prometheus --scope staff\n  \
+    plimsoll token add prometheus --scope metrics\n  \
     plimsoll token add ann                         what ann sees")]
 pub(crate) enum Token {
     /// Make a token and show it; it is kept nowhere in clear
     Add {
         /// The user that it stands for, or what it is for
         name: String,
-        /// What it lets a program see: all, what the user of that name sees, or what is public
-        #[arg(long, default_value = "self", value_parser = ["staff", "self", "public"])]
+        /// What it lets a program see: all, what the user of that name sees, what is public, or
+        /// metrics alone
+        #[arg(long, default_value = "self", value_parser = ["staff", "self", "public", "metrics"])]
         scope: String,
     },
     /// Remove all tokens of a name

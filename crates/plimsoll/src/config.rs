@@ -3,9 +3,12 @@
 mod access;
 mod allocation_file;
 mod check;
+mod openid;
+mod reader;
 mod search_server;
 
 pub(crate) use check::{LONGEST_CADENCE, duration};
+pub(crate) use openid::OpenId;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -44,6 +47,10 @@ pub(crate) struct Config {
     pub(crate) sinks: Vec<Sink>,
     /// Who may see the pages; without it everybody who can ask may, which is for this machine alone.
     pub(crate) access: Option<Access>,
+    /// Who else says who asks.
+    pub(crate) openid: Option<OpenId>,
+    /// The SLURM clusters whose `sacctmgr` says who coordinates which accounts.
+    pub(crate) coordinators_of: Vec<String>,
 }
 
 /// A cluster to collect from.
@@ -214,6 +221,8 @@ impl Config {
             metrics: MetricOptions::default(),
             sinks: Vec::new(),
             access: None,
+            openid: None,
+            coordinators_of: Vec::new(),
         })
     }
 }

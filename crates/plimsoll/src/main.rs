@@ -8,8 +8,10 @@ mod sink;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::thread::available_parallelism;
 
 use clap::Parser;
+use tokio::runtime::{self, Runtime};
 
 use cli::{Cli, Command, Current, Export, Exported, Import, Tool};
 
@@ -37,9 +39,9 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
-    let runtime = tokio::runtime::Runtime::new()?;
     let site = cli.site;
     let command = cli.command.unwrap_or(Command::Current(Current::default()));
+    let runtime = runtime(&command)?;
     match command {
         Command::Current(arguments) => command::current::run(&site.load()?, &arguments),
         Command::Nodes(arguments) => command::nodes::run(&site.load()?, &arguments),
@@ -97,6 +99,16 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Token(arguments) => command::access::token(&site.load()?, &arguments),
         Command::Demo(arguments) => runtime.block_on(command::demo::run(&site.load()?, &arguments)),
     }
+}
+
+/// A server has more threads than cores: who makes an answer holds his for long, and who is given one
+/// that is kept should not wait for that.
+fn runtime(command: &Command) -> io::Result<Runtime> {
+    let mut builder = runtime::Builder::new_multi_thread();
+    if let Command::Serve(_) = command {
+        builder.worker_threads(4 * available_parallelism()?.get());
+    }
+    builder.enable_all().build()
 }
 
 /// Warnings and worse on stderr; `RUST_LOG` asks for more.

@@ -53,8 +53,8 @@ pub use judgement::{Device, Judgement, Pattern, Preemptible, SLOT_CLASSES, Tier}
 pub use nearest::nearest;
 pub use option::{Alternative, AnalysisOption, Values};
 pub use picture::{
-    Bucket, By, CHARTS, Chart, Coloring, Gpus, GroupBy, Heatmap, Rows, Selection, chart, heatmap,
-    scatter, selected, trend,
+    Bucket, By, CHARTS, Chart, Coloring, Gpus, GroupBy, Heatmap, Rows, Selection, chart,
+    granted_trend, heatmap, scatter, selected, trend,
 };
 pub use pseudonym::Secret;
 pub use session::Session;

@@ -1,5 +1,6 @@
 //! Names that do not tell who somebody is, and are always the same for the same user.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use report::{Table, Value};
@@ -44,6 +45,21 @@ pub(crate) fn pseudonym(user: &str) -> String {
 /// one stands for, with a list of all users in hand.
 #[derive(Clone, Debug)]
 pub struct Secret(Arc<hmac::Key>);
+
+/// A secret is one as long as it is the same place in memory: what it is made of cannot be had back.
+impl PartialEq for Secret {
+    fn eq(&self, other: &Secret) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Secret {}
+
+impl Hash for Secret {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        Arc::as_ptr(&self.0).hash(hasher);
+    }
+}
 
 impl Secret {
     pub fn new(bytes: &[u8]) -> Secret {

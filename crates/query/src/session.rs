@@ -87,11 +87,17 @@ impl Session {
         for aggregate in function::aggregates() {
             context.register_udaf(aggregate);
         }
-        context.register_table("day", Arc::new(coverage::day_table(&trackers, question)?))?;
-        context.register_table("asked", Arc::new(coverage::asked_table(&trackers, question)?))?;
-        context.register_table("user_group", Arc::new(user_group_table(question)?))?;
+        let make = |name: &str, table: Arc<dyn TableProvider>| {
+            if sight.sees_made(name) {
+                context.register_table(name, table)?;
+            }
+            anyhow::Ok(())
+        };
+        make("day", Arc::new(coverage::day_table(&trackers, question)?))?;
+        make("asked", Arc::new(coverage::asked_table(&trackers, question)?))?;
+        make("user_group", Arc::new(user_group_table(question)?))?;
         for (name, table) in allocation::tables(&trackers, question)? {
-            context.register_table(name, Arc::new(table))?;
+            make(name, Arc::new(table))?;
         }
         // What terms are made of and nobody asks for by name.
         let catalog = context.catalog("datafusion").context("a session has a catalog")?;
@@ -126,7 +132,7 @@ impl Session {
             .map(|(cluster, tracker)| (cluster.clone(), tracker.hold().as_micros() as i64));
         let asked = backfill::Asked::new(question, holds.collect());
         for (name, table) in backfill::tables(&asked) {
-            context.register_table(name, Arc::new(table))?;
+            make(name, Arc::new(table))?;
         }
         Ok(Session { context, lake: lake.clone(), trackers, question: question.clone(), seen })
     }

@@ -99,3 +99,43 @@ fn from<B>(peer: IpAddr) -> impl FnMut(Request<B>) -> Request<B> + Clone {
         request
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use axum::routing::get;
+    use tokio::io::AsyncWriteExt;
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    /// Says when it is gone.
+    struct Work(mpsc::UnboundedSender<&'static str>);
+
+    impl Drop for Work {
+        fn drop(&mut self) {
+            let _ = self.0.send("dropped");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_nobody_waits_for_any_more_ends_where_it_is() {
+        let (said, mut heard) = mpsc::unbounded_channel();
+        let endless = move || async move {
+            let work = Work(said.clone());
+            let _ = work.0.send("began");
+            pending::<()>().await;
+        };
+        let router = Router::new().route("/", get(endless));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = tokio::spawn(serve(listener, router, pending()));
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+        assert_eq!(heard.recv().await, Some("began"));
+        drop(client);
+        assert_eq!(heard.recv().await, Some("dropped"));
+        server.abort();
+    }
+}

@@ -10,6 +10,8 @@ mod address;
 mod api;
 mod asset;
 mod connection;
+mod granted;
+mod kept;
 mod metrics;
 mod page;
 mod respond;
@@ -18,6 +20,7 @@ mod trouble;
 mod wanted;
 
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -28,13 +31,20 @@ use jiff::tz::TimeZone;
 use lake::Lake;
 use query::metric::{LastSeen, MetricOptions};
 use query::{Allocation, Judgement};
+use report::Report;
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 
 use access::Gate;
+use granted::Granted;
+use kept::{Kept, Moment, ask_ahead, watch};
 use respond::respond;
 use timing::Timings;
 
-pub use access::{Access, Need, Network, Proxy, Scope, Store, routes};
+pub use access::{
+    Access, ClientSecret, Coordinators, Fetch, FetchRequest, Need, Network, OpenId, Proxy, Scope,
+    Store, routes,
+};
 
 /// What the pages are about.
 pub struct Site {
@@ -54,6 +64,12 @@ pub struct Site {
     pub access: Option<Access>,
     /// The clock.
     pub now: fn() -> Timestamp,
+    /// What asks other servers.
+    pub fetch: Fetch,
+    /// What asks who coordinates which accounts, beside those that `access` names.
+    pub coordinators: Option<Coordinators>,
+    /// What finds the parts of a job.
+    pub steps: Option<FindSteps>,
 }
 
 /// Something that the site says of itself, which we serve and do not use.
@@ -63,13 +79,40 @@ pub enum Constant {
     Text(String),
 }
 
+/// Finds what a job was made of, or says why that is not known; only the program knows schedulers.
+pub type FindSteps = Box<
+    dyn Fn(JobRun) -> Pin<Box<dyn Future<Output = anyhow::Result<Result<Report, String>>> + Send>>
+        + Send
+        + Sync,
+>;
+
+/// A run of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobRun {
+    pub cluster: String,
+    pub job_id: String,
+    pub start_time: Timestamp,
+    /// When it ended, or was last seen.
+    pub last_time: Timestamp,
+}
+
 /// Answers requests until `stop`.
 pub async fn run(
     listener: TcpListener,
     site: Site,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
-    Ok(connection::serve(listener, router(site)?, stop).await?)
+    let app = Arc::new(App::new(site)?);
+    let pages = pages(&app);
+    let beside = [
+        tokio::spawn(watch(app.clone())),
+        tokio::spawn(ask_ahead(app.clone(), pages.clone())),
+        tokio::spawn(access::keep_asking(app.clone())),
+        tokio::spawn(granted::keep_asking(app.clone())),
+    ];
+    let served = connection::serve(listener, guarded(app, pages), stop).await;
+    beside.iter().for_each(JoinHandle::abort);
+    Ok(served?)
 }
 
 /// What requests share.
@@ -77,10 +120,28 @@ pub(crate) struct App {
     pub(crate) site: Arc<Site>,
     pub(crate) timings: Timings,
     pub(crate) gate: Gate,
+    pub(crate) kept: Kept,
+    pub(crate) granted: Granted,
     seen: Mutex<Option<Arc<LastSeen>>>,
 }
 
 impl App {
+    fn new(site: Site) -> anyhow::Result<App> {
+        Ok(App {
+            gate: Gate::open(site.access.clone(), site.now, site.fetch)?,
+            site: Arc::new(site),
+            timings: Timings::default(),
+            kept: Kept::new(),
+            granted: Granted::default(),
+            seen: Mutex::default(),
+        })
+    }
+
+    /// Now, and the state of the lake that is now.
+    pub(crate) async fn moment(&self) -> anyhow::Result<Moment> {
+        Ok(Moment { time: (self.site.now)(), version: self.site.lake.version().await? })
+    }
+
     /// What was last seen of the clusters; it is read again when somebody has looked again.
     pub(crate) async fn seen(&self) -> anyhow::Result<Arc<LastSeen>> {
         let known = self.seen.lock().expect("no holder of this lock panics").clone();
@@ -95,23 +156,19 @@ impl App {
     }
 }
 
-fn router(site: Site) -> anyhow::Result<Router> {
-    let gate = Gate::open(site.access.clone(), site.now)?;
-    let site = Arc::new(site);
-    let app = Arc::new(App {
-        site: site.clone(),
-        timings: Timings::default(),
-        gate,
-        seen: Mutex::default(),
-    });
-    Ok(Router::new()
+/// All that is answered, to whoever it is that asks.
+fn pages(app: &Arc<App>) -> Router {
+    Router::new()
         .merge(page::router())
         .merge(api::router())
         .merge(access::router())
         .route("/asset/{name}", get(asset::asset))
         .with_state(app.clone())
-        // Metrics have a state of their own, and keep the state of this router out.
-        .merge(metrics::router(site.clone()).with_state(site))
-        .layer(from_fn_with_state(app, access::admit))
-        .layer(map_response(respond::guard)))
+        // Metrics have a state of their own.
+        .merge(metrics::router(app))
+}
+
+/// The same for those who may see it.
+fn guarded(app: Arc<App>, pages: Router) -> Router {
+    pages.layer(from_fn_with_state(app, access::admit)).layer(map_response(respond::guard))
 }

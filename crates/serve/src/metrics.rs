@@ -16,11 +16,11 @@ use query::metric::{LastSeen, compatible_page};
 use serde::Deserialize;
 use view::{MetricsText, OPEN_METRICS, PROMETHEUS};
 
-use crate::{Site, respond};
+use crate::{App, respond};
 
 /// The pages of metrics.
-pub(crate) fn router(site: Arc<Site>) -> Router<Arc<Site>> {
-    let metrics = Arc::new(Metrics { site, written: Mutex::new(None) });
+pub(crate) fn router(app: &Arc<App>) -> Router {
+    let metrics = Arc::new(Metrics { app: app.clone(), written: Mutex::new(None) });
     Router::new()
         .route("/metrics", get(own))
         .route("/metrics/{names}", get(compatible))
@@ -28,7 +28,7 @@ pub(crate) fn router(site: Arc<Site>) -> Router<Arc<Site>> {
 }
 
 struct Metrics {
-    site: Arc<Site>,
+    app: Arc<App>,
     /// What was written out of what was last seen.
     written: Mutex<Option<Arc<Written>>>,
 }
@@ -51,12 +51,12 @@ impl Metrics {
     async fn written(&self) -> Result<Arc<Written>> {
         let known = self.written.lock().expect("no holder of this lock panics").clone();
         if let Some(known) = known
-            && known.seen.is_current(&self.site.lake).await?
+            && known.seen.is_current(&self.app.site.lake).await?
         {
             return Ok(known);
         }
-        let seen = LastSeen::load(&self.site.lake).await?;
-        let state = seen.state(&self.site.metrics, &self.site.judgement);
+        let seen = LastSeen::load(&self.app.site.lake).await?;
+        let state = seen.state(&self.app.site.metrics, &self.app.site.judgement);
         let written = Arc::new(Written {
             prometheus: PROMETHEUS.part(&state),
             open_metrics: OPEN_METRICS.part(&state),
@@ -73,8 +73,9 @@ async fn own(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> Respons
     let format = MetricsText::accepted(accept.unwrap_or_default());
     match metrics.written().await {
         Ok(written) => {
-            let mut text = format.part(&written.seen.health((metrics.site.now)()));
+            let mut text = format.part(&written.seen.health((metrics.app.site.now)()));
             text.push_str(written.state(format));
+            text.push_str(&format.part(&metrics.app.granted.families()));
             text.push_str(format.end());
             respond(StatusCode::OK, format.media_type, text.into_bytes())
         }

@@ -1,13 +1,18 @@
 //! Answers, and what every one of them says to the browser.
 
+use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 /// An answer of bytes.
-pub(crate) fn respond(status: StatusCode, media_type: &'static str, body: Vec<u8>) -> Response {
+pub(crate) fn respond(
+    status: StatusCode,
+    media_type: &'static str,
+    body: impl Into<Body>,
+) -> Response {
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-    (status, headers, body).into_response()
+    (status, headers, body.into()).into_response()
 }
 
 /// An answer of words.

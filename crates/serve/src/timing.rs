@@ -13,18 +13,32 @@ pub(crate) struct Timings(Mutex<BTreeMap<&'static str, Timing>>);
 
 #[derive(Clone, Copy, Default)]
 struct Timing {
-    answers: i64,
+    /// Answers that were made before, and cost next to nothing.
+    kept: i64,
+    /// Answers that were made; the rest is about these.
+    made: i64,
     seconds: f64,
     longest: f64,
     last: f64,
 }
 
 impl Timings {
-    pub(crate) fn note(&self, what: &'static str, began: Timestamp, ended: Timestamp) {
+    /// An answer was given, which was made now or kept.
+    pub(crate) fn note(
+        &self,
+        what: &'static str,
+        began: Timestamp,
+        ended: Timestamp,
+        is_new: bool,
+    ) {
         let seconds = ended.duration_since(began).as_secs_f64().max(0.0);
         let mut timings = self.0.lock().expect("no holder of this lock panics");
         let timing = timings.entry(what).or_default();
-        timing.answers += 1;
+        if !is_new {
+            timing.kept += 1;
+            return;
+        }
+        timing.made += 1;
         timing.seconds += seconds;
         timing.longest = timing.longest.max(seconds);
         timing.last = seconds;
@@ -44,8 +58,14 @@ impl Timings {
         let row = |(what, timing): &(&str, Timing)| {
             vec![
                 Value::Text((*what).to_owned()),
-                Value::Integer(timing.answers),
-                milliseconds(timing.seconds / timing.answers as f64),
+                Value::Integer(timing.kept),
+                Value::Integer(timing.made),
+                // Unknown where none was made.
+                if timing.made == 0 {
+                    Value::Unknown
+                } else {
+                    milliseconds(timing.seconds / timing.made as f64)
+                },
                 milliseconds(timing.longest),
                 milliseconds(timing.last),
             ]
@@ -58,7 +78,8 @@ impl Timings {
             table: Table {
                 columns: vec![
                     column("page", "Page", Unit::Label),
-                    column("answers", "Answers", Unit::Count),
+                    column("kept", "Kept", Unit::Count),
+                    column("made", "Made", Unit::Count),
                     column("mean_milliseconds", "Mean ms", Unit::Average),
                     column("longest_milliseconds", "Longest ms", Unit::Average),
                     column("last_milliseconds", "Last ms", Unit::Average),
@@ -66,7 +87,12 @@ impl Timings {
                 rows: timings.iter().map(row).collect(),
             },
             charts: Vec::new(),
-            notes: vec!["Since this process began; only answers that were given.".to_owned()],
+            notes: vec![
+                "Since this process began; only answers that were given.".to_owned(),
+                "An answer is kept until something new is collected, and for five minutes at the \
+                 most; times are of those that were made."
+                    .to_owned(),
+            ],
         }
     }
 }

@@ -4,25 +4,47 @@
 use std::path::Path;
 
 use axum::http::{HeaderMap, header};
-use view::Format;
+use view::{Format, PictureFormat};
 
-/// A page for a browser, or one of the formats.
+/// A page for a browser, one of the formats, or a picture by itself.
+#[derive(Clone, Copy)]
 pub(crate) enum Wanted {
     Page,
     Format(&'static dyn Format),
+    Picture(&'static dyn PictureFormat),
 }
 
-/// Endings of addresses that are a format and not a part of a name.
-pub(crate) const ENDINGS: [&str; 4] = ["json", "csv", "txt", "md"];
+impl Wanted {
+    /// What a web server calls it.
+    pub(crate) fn media_type(self) -> &'static str {
+        match self {
+            Wanted::Page => HTML,
+            Wanted::Format(format) => format.media_type(),
+            Wanted::Picture(format) => format.media_type(),
+        }
+    }
+}
 
-/// A path without its ending, and the format that the ending names.
-pub(crate) fn without_ending(path: &str) -> (&str, Option<&'static dyn Format>) {
+pub(crate) const HTML: &str = "text/html; charset=utf-8";
+
+/// Endings of addresses that are a format and not a part of a name.
+pub(crate) const ENDINGS: [&str; 5] = ["json", "csv", "txt", "md", PICTURE_ENDING];
+/// The one that asks for a page's first picture by itself.
+const PICTURE_ENDING: &str = "svg";
+
+/// A path without its ending, and what the ending asks for.
+pub(crate) fn without_ending(path: &str) -> (&str, Option<Wanted>) {
     let format = ENDINGS.iter().find_map(|ending| {
         let rest = path.strip_suffix(ending)?.strip_suffix('.')?;
-        Some((rest, view::by_extension(Path::new(&format!("_.{ending}")))?))
+        let file = format!("_.{ending}");
+        let wanted = match *ending {
+            PICTURE_ENDING => Wanted::Picture(view::picture_format_by_extension(Path::new(&file))?),
+            _ => Wanted::Format(view::by_extension(Path::new(&file))?),
+        };
+        Some((rest, wanted))
     });
     match format {
-        Some((rest, format)) => (rest, Some(format)),
+        Some((rest, wanted)) => (rest, Some(wanted)),
         None => (path, None),
     }
 }
@@ -61,11 +83,15 @@ mod tests {
     fn check(accept: &'static str, expected: &str) {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, accept.parse().unwrap());
-        let name = match accepted(&headers) {
+        assert_eq!(name(accepted(&headers)), expected, "{accept}");
+    }
+
+    fn name(wanted: Wanted) -> &'static str {
+        match wanted {
             Wanted::Page => "page",
             Wanted::Format(format) => format.name(),
-        };
-        assert_eq!(name, expected, "{accept}");
+            Wanted::Picture(format) => format.name(),
+        }
     }
 
     #[test]
@@ -81,11 +107,12 @@ mod tests {
     #[test]
     fn only_formats_are_endings() {
         let split = |path: &str| {
-            let (rest, format) = without_ending(path);
-            format!("{rest} {}", format.map_or("page", |format| format.name()))
+            let (rest, wanted) = without_ending(path);
+            format!("{rest} {}", name(wanted.unwrap_or(Wanted::Page)))
         };
         assert_eq!(split("ann.json"), "ann json");
         assert_eq!(split("jane.doe"), "jane.doe page");
         assert_eq!(split("users.txt"), "users text");
+        assert_eq!(split("gpus.svg"), "gpus svg");
     }
 }

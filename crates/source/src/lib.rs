@@ -10,7 +10,7 @@ mod parsed;
 pub mod simulated;
 pub mod slurm;
 
-pub use machine::{Command, Failure, Live, Machine, Method, Request, Response, Secret};
+pub use machine::{Command, Content, Failure, Live, Machine, Method, Request, Response, Secret};
 pub use parsed::{Parsed, Parser, Rejected, parse};
 
 /// Reads a text in every notation, and panics where one of their laws is broken.

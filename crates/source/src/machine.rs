@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-pub use http::{Method, Request, Response, Secret};
+pub use http::{Content, Method, Request, Response, Secret};
 
 /// Where commands run: the site's own machines, or a simulated site.
 pub trait Machine: Send + Sync {

@@ -5,8 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
 use lake::Lake;
-use query::metric::{COMPATIBLE_PAGES, LastSeen, compatible_page};
+use query::Question;
+use query::metric::{COMPATIBLE_PAGES, LastSeen, compatible_page, granted};
+use report::{Family, Period};
 use source::{Live, Machine};
 use view::PROMETHEUS;
 
@@ -15,13 +18,32 @@ use crate::config::{Config, SinkTarget};
 use crate::sink::{self, Selection, Which};
 use crate::{Outcome, complain};
 
+/// What is left of what was granted, if anything was.
+async fn allocations(config: &Config, lake: &Lake, now: Timestamp) -> Result<Vec<Family>> {
+    if config.allocations.is_empty() {
+        return Ok(Vec::new());
+    }
+    let period =
+        Period::last_days(1, &config.zone, now).context("yesterday is not in the calendar")?;
+    let question = Question {
+        groups: config.groups.clone(),
+        allocations: config.allocations.clone(),
+        judgement: config.judgement.clone(),
+        ..Question::about(period)
+    };
+    granted(lake, &question).await
+}
+
 /// Writes what was last seen for node_exporter's textfile collector, or for a look.
 pub(crate) async fn metrics(config: &Config, arguments: &ExportMetrics) -> Result<Outcome> {
-    let seen = LastSeen::load(&Lake::open(&config.data_dir)?).await?;
+    let lake = Lake::open(&config.data_dir)?;
+    let seen = LastSeen::load(&lake).await?;
     let families = match &arguments.names {
         None => {
-            let mut families = seen.health(Live::default().now());
+            let now = Live::default().now();
+            let mut families = seen.health(now);
             families.extend(seen.state(&config.metrics, &config.judgement));
+            families.extend(allocations(config, &lake, now).await?);
             families
         }
         Some(names) => {

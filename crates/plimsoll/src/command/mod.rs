@@ -22,3 +22,4 @@ pub(crate) mod reprocess;
 pub(crate) mod serve;
 pub(crate) mod sql;
 pub(crate) mod status;
+mod steps;

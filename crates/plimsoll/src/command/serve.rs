@@ -1,15 +1,20 @@
 //! `plimsoll serve`: the reports as web pages, and metrics for Prometheus.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use anyhow::{Context, Result, bail};
 use lake::Lake;
-use serve::Access;
-use source::{Live, Machine};
+use serve::{Access, Coordinators, FetchRequest};
+use source::slurm::{self, sacctmgr_show_coordinators};
+use source::{Content, Live, Machine, Method, Request, Secret};
 use tokio::net::TcpListener;
 
 use crate::cli::Serve;
 use crate::collector::Wanted;
 use crate::command::collect::{Collecting, Order, chosen, stop_signal};
-use crate::config::Config;
+use crate::command::{live, steps};
+use crate::config::{Config, OpenId};
 use crate::{Outcome, complain};
 
 pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
@@ -32,6 +37,7 @@ pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
     };
     complain(&format!("http://{}/ until Ctrl-C", listener.local_addr()?));
     let site = serve::Site {
+        steps: Some(steps::finder(config, &lake)),
         lake,
         zone: config.zone.clone(),
         groups: config.groups.clone(),
@@ -41,6 +47,8 @@ pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
         metrics: config.metrics,
         access,
         now: || Live::default().now(),
+        fetch,
+        coordinators: coordinators(config)?,
     };
     serve::run(listener, site, async {
         // Without a signal handler there is only the hard way to stop, which is as safe.
@@ -60,8 +68,10 @@ fn access(config: &Config, arguments: &Serve) -> Result<Option<Access>> {
     match &config.access {
         Some(access) => {
             // A proxy on this machine may ask for the whole world.
-            let is_local = is_loopback && access.proxy.is_none();
-            Ok(Some(Access { is_local, ..access.clone() }))
+            let is_encrypted = config.openid.as_ref().is_some_and(OpenId::is_reached_by_https);
+            let is_local = is_loopback && access.proxy.is_none() && !is_encrypted;
+            let openid = config.openid.as_ref().map(OpenId::provider).transpose()?;
+            Ok(Some(Access { is_local, openid, ..access.clone() }))
         }
         None if is_loopback => Ok(None),
         None => bail!(
@@ -70,4 +80,38 @@ fn access(config: &Config, arguments: &Serve) -> Result<Option<Access>> {
             arguments.listen
         ),
     }
+}
+
+/// Asks a provider of single sign-on.
+fn fetch(request: &FetchRequest) -> Result<(u16, Vec<u8>), String> {
+    let request = Request {
+        method: if request.form.is_some() { Method::Post } else { Method::Get },
+        url: request.url.clone(),
+        body: request.form.clone().map(Content::Form),
+        authorization: request.authorization.clone().map(|secret| Secret::new(secret.0)),
+        certificates: request.certificates.clone(),
+        time_limit: Duration::from_secs(10),
+    };
+    let answer = Live::default().request(&request).map_err(|failure| failure.to_string())?;
+    Ok((answer.status, answer.body))
+}
+
+/// Asks each cluster that the configuration names who coordinates what. One that does not answer is
+/// told, and those who coordinate accounts there do so until it does.
+fn coordinators(config: &Config) -> Result<Option<Coordinators>> {
+    if config.coordinators_of.is_empty() {
+        return Ok(None);
+    }
+    let clusters = chosen(config, &config.coordinators_of)?;
+    Ok(Some(Box::new(move || {
+        let mut accounts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for cluster in &clusters {
+            let text = live::text(&live::machine(cluster), &sacctmgr_show_coordinators())
+                .map_err(|failure| format!("{}: {failure}", cluster.name))?;
+            for (user, more) in slurm::coordinators(&text) {
+                accounts.entry(user).or_default().extend(more);
+            }
+        }
+        Ok(accounts)
+    })))
 }

@@ -8,19 +8,25 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::check::{Problems, advice, string, unknown_keys, words, wrong_type};
+use super::openid::{self, OpenId};
+use super::{Cluster, Kind};
 
 /// Where users, tokens and the record of requests are kept if nobody says, below the data.
 const FOLDER: &str = "access";
 
 /// What the file says, as far as it could be read; the rest is a problem. Paths begin at its folder,
 /// and what is kept is below the data unless it says otherwise.
-pub(super) fn access(value: &Spanned<DeValue>, problems: &mut Problems) -> Access {
+pub(super) fn access(
+    value: &Spanned<DeValue>,
+    problems: &mut Problems,
+) -> (Access, Option<OpenId>) {
     let mut access = Access::default();
     let DeValue::Table(table) = value.get_ref() else {
         wrong_type("access", "a table ([access])", value, problems);
-        return access;
+        return (access, None);
     };
-    let keys = ["anonymous", "staff", "coordinators", "proxy", "folder"];
+    let keys =
+        ["anonymous", "staff", "coordinators", "coordinators_of", "proxy", "openid", "folder"];
     unknown_keys(table, &keys, problems);
     if let Some(value) = table.get("anonymous") {
         access.is_public = is_public(value, problems);
@@ -39,7 +45,27 @@ pub(super) fn access(value: &Spanned<DeValue>, problems: &mut Problems) -> Acces
     {
         access.folder = PathBuf::from(folder);
     }
-    access
+    (access, table.get("openid").and_then(|value| openid::openid(value, problems)))
+}
+
+/// The clusters whose `sacctmgr` is asked who coordinates what, which must be SLURM's.
+pub(super) fn coordinators_of(
+    value: &Spanned<DeValue>,
+    clusters: &[Cluster],
+    problems: &mut Problems,
+) -> Vec<String> {
+    let DeValue::Table(table) = value.get_ref() else { return Vec::new() };
+    let Some(value) = table.get("coordinators_of") else { return Vec::new() };
+    let names = words("access.coordinators_of", value, problems);
+    let is_slurm = |cluster: &&Cluster| cluster.kind == Kind::Slurm;
+    let known: Vec<&str> =
+        clusters.iter().filter(is_slurm).map(|cluster| cluster.name.as_str()).collect();
+    for name in names.iter().filter(|name| !known.contains(&name.as_str())) {
+        let advice = advice(name, &known);
+        let words = format!("access.coordinators_of: there is no SLURM cluster {name:?}: {advice}");
+        problems.add(value.span(), words);
+    }
+    names
 }
 
 /// Has the folder begin at the file's, or else at the data's.

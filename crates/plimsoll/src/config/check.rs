@@ -25,7 +25,7 @@ use toml::de::{DeTable, DeValue};
 use super::search_server::{Place, search_server};
 use super::{
     Cluster, Config, ConfigError, DEFAULT_DATA_DIR, Environment, Kind, LONGEST_CLUSTER_NAME,
-    SearchServer, Sink, access, is_cluster_name, shown,
+    OpenId, SearchServer, Sink, access, is_cluster_name, shown,
 };
 use query::metric::MetricOptions;
 use query::{Allocation, Judgement, Preemptible, nearest};
@@ -97,6 +97,8 @@ pub(super) fn config(
             metrics: settings.metrics,
             sinks: settings.sinks.into_iter().map(|sink| sink.below(folder)).collect(),
             access,
+            openid: settings.openid.map(|openid| openid.below(folder)),
+            coordinators_of: settings.coordinators_of,
         })
     } else {
         // Tables come in the order of their keys; a reader goes through the file.
@@ -173,6 +175,8 @@ struct Settings {
     metrics: MetricOptions,
     sinks: Vec<Sink>,
     access: Option<Access>,
+    openid: Option<OpenId>,
+    coordinators_of: Vec<String>,
 }
 
 /// What is wrong, and where.
@@ -229,7 +233,9 @@ fn settings(
         settings.sinks = push::sinks(value, problems);
     }
     if let Some(value) = document.get("access") {
-        settings.access = Some(access::access(value, problems));
+        let (access, openid) = access::access(value, problems);
+        (settings.access, settings.openid) = (Some(access), openid);
+        settings.coordinators_of = access::coordinators_of(value, &settings.clusters, problems);
     }
     if let Some(value) = document.get("allocation") {
         let known = known(&settings.groups, &settings.clusters);

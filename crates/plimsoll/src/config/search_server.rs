@@ -1,18 +1,16 @@
-//! An Elasticsearch or OpenSearch that is named in the file, and where its secrets are.
-//!
-//! A secret is never in the file itself, which is read by many and copied around: the file names
-//! another file, or a variable of the environment.
+//! An Elasticsearch or OpenSearch that is named in the file.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use source::elasticsearch::{Credential, Purpose, Server};
 use toml::Spanned;
 use toml::de::DeTable;
 
-use super::check::{Problems, string, unknown_keys};
-use super::{Login, SearchServer, SecretPlace};
+use super::check::{Problems, unknown_keys};
+use super::reader::{Reader, certificates, is_readable_by_others, without_secrets};
+use super::{Login, SearchServer};
 
 impl SearchServer {
     /// What the server is asked with. Its secrets are read now, and kept nowhere.
@@ -20,63 +18,27 @@ impl SearchServer {
         let credential = match &self.login {
             Login::Nobody => None,
             Login::Password { user, place } => {
-                Some(Credential::basic(user, &secret(place)?, &place.shown("password")))
+                Some(Credential::basic(user, &place.read()?, &place.shown("password")))
             }
             Login::ApiKey { place } => {
-                Some(Credential::api_key(&secret(place)?, &place.shown("api_key")))
+                Some(Credential::api_key(&place.read()?, &place.shown("api_key")))
             }
         };
-        let certificates = match &self.ca_file {
-            Some(path) => {
-                let text = std::fs::read_to_string(path)
-                    .with_context(|| format!("cannot read ca_file {}", path.display()))?;
-                Some(text.into())
-            }
-            None => None,
-        };
+        let certificates = certificates(self.ca_file.as_deref())?;
         let (url, index) = (self.url.clone(), self.index.clone());
         Ok(Server { url, index, purpose, credential, certificates })
     }
 
     /// Has paths begin at the file's folder.
     pub(super) fn below(mut self, folder: &Path) -> SearchServer {
-        if let Login::Password { place, .. } | Login::ApiKey { place } = &mut self.login
-            && let SecretPlace::File(path) = place
-        {
-            *path = folder.join(&*path);
-        }
+        self.login = match self.login {
+            Login::Nobody => Login::Nobody,
+            Login::Password { user, place } => Login::Password { user, place: place.below(folder) },
+            Login::ApiKey { place } => Login::ApiKey { place: place.below(folder) },
+        };
         self.ca_file = self.ca_file.map(|path| folder.join(path));
         self
     }
-}
-
-impl SecretPlace {
-    /// Where it is, as the configuration says it.
-    fn shown(&self, name: &str) -> String {
-        match self {
-            SecretPlace::File(path) => format!("{name}_file {}", path.display()),
-            SecretPlace::Variable(variable) => format!("{name}_env ${variable}"),
-        }
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the configuration names the variable")]
-fn secret(place: &SecretPlace) -> Result<String> {
-    let text = match place {
-        SecretPlace::File(path) => std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read {}", path.display()))?,
-        SecretPlace::Variable(name) => std::env::var(name)
-            .ok()
-            .with_context(|| format!("${name} is not set, which the configuration names"))?,
-    };
-    let text = text.trim();
-    if text.is_empty() || text.contains(['\n', '\r', '\0']) {
-        match place {
-            SecretPlace::File(path) => bail!("{} is not one line with a secret", path.display()),
-            SecretPlace::Variable(name) => bail!("${name} is not one line with a secret"),
-        }
-    }
-    Ok(text.to_owned())
 }
 
 const KEYS: [&str; 8] = [
@@ -99,24 +61,12 @@ pub(super) fn search_server(
     problems: &mut Problems,
 ) -> Option<SearchServer> {
     let Place { key, other_keys, .. } = place;
-    let is_secret = |name: &str| ["password", "api_key"].contains(&name);
-    for secret in table.keys().filter(|key| is_secret(key.get_ref())) {
-        let name: &str = secret.get_ref();
-        let words = format!(
-            "{key}.{name}: a secret does not belong here: put it into a file that only Plimsoll's \
-             user may read, and name that as {name}_file"
-        );
-        problems.add(secret.span(), words);
-    }
-    let others: DeTable = table
-        .iter()
-        .filter(|(key, _)| !is_secret(key.get_ref()))
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
+    let secrets = ["password", "api_key"];
+    let others = without_secrets(table, key, &secrets, problems);
     unknown_keys(&others, &[other_keys, &KEYS[..]].concat(), problems);
-    let reader = Reader { table, span: span.clone(), place };
-    let url = reader.url(problems);
-    let index = reader.index(problems);
+    let reader = Reader { table, span: span.clone(), key };
+    let url = reader.url("url", "https://search.example.org:9200", problems);
+    let index = reader.index(place, problems);
     let login = reader.login(problems);
     let ca_file = reader.text("ca_file", problems).map(PathBuf::from);
     if login != Login::Nobody
@@ -139,62 +89,10 @@ pub(super) struct Place {
     pub(super) pattern: &'static str,
 }
 
-struct Reader<'a, 'i> {
-    table: &'a DeTable<'i>,
-    span: Range<usize>,
-    place: &'a Place,
-}
-
-impl<'a> Reader<'a, '_> {
-    fn text(&self, name: &str, problems: &mut Problems) -> Option<&'a str> {
-        let value = self.table.get(name)?;
-        let key = format!("{}.{name}", self.place.key);
-        let text = string(&key, "a string", value, problems)?;
-        if text.is_empty() {
-            problems.add(value.span(), format!("{key}: it is empty"));
-        }
-        Some(text)
-    }
-
-    fn needed(&self, name: &str, example: &str, problems: &mut Problems) -> Option<&'a str> {
-        if self.table.get(name).is_none() {
-            let key = self.place.key;
-            let words = format!("{key}.{name}: missing: write {name} = {example:?}");
-            problems.add(self.span.clone(), words);
-        }
-        self.text(name, problems)
-    }
-
-    fn complain(&self, name: &str, words: &str, problems: &mut Problems) {
-        let span = self.table.get(name).map_or(self.span.clone(), Spanned::span);
-        problems.add(span, format!("{}.{name}: {words}", self.place.key));
-    }
-
-    fn url(&self, problems: &mut Problems) -> Option<String> {
-        let url = self.needed("url", "https://search.example.org:9200", problems)?;
-        let Some((scheme, rest)) = url.split_once("://") else {
-            self.complain("url", "it begins with neither https:// nor http://", problems);
-            return None;
-        };
-        let host = rest.split('/').next().unwrap_or_default();
-        let problem = if !["https", "http"].contains(&scheme) {
-            "it begins with neither https:// nor http://"
-        } else if host.contains('@') {
-            "a user and a password do not belong into it: use user and password_file"
-        } else if host.is_empty() {
-            "it names no server"
-        } else if rest.contains(['?', '#', ' ']) {
-            "it goes on after the path"
-        } else {
-            return Some(url.trim_end_matches('/').to_owned());
-        };
-        self.complain("url", problem, problems);
-        None
-    }
-
+impl Reader<'_, '_> {
     /// The index is a part of a path, so that it must not look like more of one.
-    fn index(&self, problems: &mut Problems) -> Option<String> {
-        let Place { example_index, pattern, .. } = self.place;
+    fn index(&self, place: &Place, problems: &mut Problems) -> Option<String> {
+        let Place { example_index, pattern, .. } = place;
         let index = self.needed("index", example_index, problems)?;
         let fits = |letter: char| {
             letter.is_ascii_alphanumeric() || "._-".contains(letter) || pattern.contains(letter)
@@ -232,30 +130,4 @@ impl<'a> Reader<'a, '_> {
             }
         }
     }
-
-    /// Which of the two ways to name a secret's place is there.
-    fn given(&self, name: &str) -> String {
-        let file = format!("{name}_file");
-        if self.table.contains_key(file.as_str()) { file } else { format!("{name}_env") }
-    }
-
-    fn secret(&self, name: &str, problems: &mut Problems) -> Option<SecretPlace> {
-        let (file, variable) = (format!("{name}_file"), format!("{name}_env"));
-        let path = self.text(&file, problems).map(|path| SecretPlace::File(path.into()));
-        let named =
-            self.text(&variable, problems).map(|name| SecretPlace::Variable(name.to_owned()));
-        if path.is_some() && named.is_some() {
-            let words = format!("{file} stands here, too: choose one");
-            self.complain(&variable, &words, problems);
-        }
-        path.or(named)
-    }
-}
-
-/// Whether what is sent there passes others in clear.
-fn is_readable_by_others(url: &str) -> bool {
-    let Some(rest) = url.strip_prefix("http://") else { return false };
-    let host = rest.split('/').next().unwrap_or_default();
-    let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
-    !["localhost", "[::1]"].contains(&host) && !host.starts_with("127.")
 }

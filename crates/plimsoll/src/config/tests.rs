@@ -70,6 +70,7 @@ api_key_env = "KEY"
 [access]
 anonymous = "public"
 staff = ["root"]
+coordinators_of = ["alder"]
 [access.coordinators]
 ann = ["chem", "bio"]
 [access.proxy]
@@ -149,9 +150,12 @@ trusted = ["127.0.0.1", "10.0.0.0/8"]
                 header: "x-remote-user".to_owned(),
                 trusted: vec!["127.0.0.1".parse().unwrap(), "10.0.0.0/8".parse().unwrap()],
             }),
+            openid: None,
             folder: "/var/lib/plimsoll/access".into(),
             is_local: false,
         }),
+        openid: None,
+        coordinators_of: vec!["alder".into()],
     };
     assert_eq!(config, Ok(expected));
 }
@@ -710,6 +714,65 @@ fn a_secret_that_is_not_there_is_told_without_it() {
     );
     fs::write(&path, "hidden\n").unwrap();
     assert!(!format!("{:?}", history.server(Purpose::Read).unwrap()).contains("hidden"));
+}
+
+#[test]
+fn single_sign_on_has_a_provider_and_an_address_of_ours() {
+    let config = read(
+        r#"[access.openid]
+issuer = "http://localhost:9400/"
+client_id = "plimsoll"
+client_secret_file = "secret"
+address = "https://plimsoll.example.org/hpc"
+staff_groups = ["hpc"]
+"#,
+    );
+    // The secret is read when it is needed, below the file's folder.
+    let openid = config.unwrap().openid.unwrap();
+    assert!(openid.is_reached_by_https());
+    let error = openid.provider().unwrap_err();
+    assert_eq!(error.to_string(), "cannot read /site/secret");
+    let config = read(
+        r#"[access.openid]
+issuer = "http://localhost:9400/"
+client_id = "plimsoll"
+address = "https://plimsoll.example.org/hpc"
+"#,
+    );
+    let provider = config.unwrap().openid.unwrap().provider().unwrap();
+    assert_eq!(
+        provider,
+        serve::OpenId {
+            issuer: "http://localhost:9400/".into(),
+            client_id: "plimsoll".into(),
+            client_secret: None,
+            address: "https://plimsoll.example.org/hpc/".into(),
+            user_claim: "preferred_username".into(),
+            domain: None,
+            groups_claim: "groups".into(),
+            staff_groups: [].into(),
+            scopes: vec!["profile".into()],
+            certificates: None,
+        }
+    );
+}
+
+#[test]
+fn what_is_wrong_with_single_sign_on_is_told() {
+    check(
+        r#"[access.openid]
+issuer = "http://sso.example.org"
+client_secret = "hidden"
+adress = "https://plimsoll.example.org"
+"#,
+        &[
+            "1:1: access.openid.address: missing: write address = \"https://plimsoll.example.org/\"",
+            "1:1: access.openid.client_id: missing: write client_id = \"plimsoll\"",
+            "2:10: access.openid.issuer: \"http://sso.example.org\" would say for all to read who somebody is: use https",
+            "3:1: access.openid.client_secret: a secret does not belong here: put it into a file that only Plimsoll's user may read, and name that as client_secret_file",
+            "4:1: unknown key \"adress\": did you mean \"address\"?",
+        ],
+    );
 }
 
 #[test]

@@ -29,7 +29,7 @@ struct Site {
     user: String,
     other_account: String,
     other_users: BTreeSet<String>,
-    tokens: [String; 4],
+    tokens: [String; 5],
 }
 
 static SITE: LazyLock<Site> = LazyLock::new(|| {
@@ -46,7 +46,13 @@ static SITE: LazyLock<Site> = LazyLock::new(|| {
     let users = rows(users).concat().into_iter().filter(|name| !name.is_empty()).collect();
     let coordinators = format!("[access.coordinators]\nlead = [{other_account:?}]\n");
     configure(folder.path(), "nobody", &coordinators);
-    let scopes = [("anybody", "public"), (&user, "self"), ("lead", "self"), ("boss", "staff")];
+    let scopes = [
+        ("anybody", "public"),
+        (&user, "self"),
+        ("lead", "self"),
+        ("boss", "staff"),
+        ("scraper", "metrics"),
+    ];
     let tokens = scopes.map(|(name, scope)| {
         let said = plimsoll(folder.path(), &["token", "add", name, "--scope", scope]);
         assert_eq!(said.status, 0, "{}", said.stderr);
@@ -76,7 +82,7 @@ fn configure(folder: &Path, anonymous: &str, more: &str) {
 }
 
 /// The kinds of visitors, in the order of the tokens; the first has none.
-const VISITORS: [&str; 5] = ["nobody", "public", "self", "coordinator", "staff"];
+const VISITORS: [&str; 6] = ["nobody", "public", "self", "coordinator", "staff", "metrics"];
 
 impl Site {
     fn bearer(&self, visitor: usize) -> Vec<String> {
@@ -95,7 +101,8 @@ impl Site {
     fn secrets(&self, visitor: usize) -> BTreeSet<&str> {
         let all = self.users.iter().chain(&self.accounts).map(String::as_str);
         let is_known = |name: &&str| match VISITORS[visitor] {
-            "staff" => true,
+            // What it may read names everybody.
+            "staff" | "metrics" => true,
             "self" => *name == self.user || self.accounts.contains(*name),
             "coordinator" => self.other_users.contains(*name) || self.accounts.contains(*name),
             _ => false,
@@ -147,6 +154,8 @@ fn every_route_is_for_those_it_is_for_and_names_nobody_else() {
             let address = site.address(route);
             let (status, body) = site.get(&server, place, &address);
             let answered = match route {
+                // Nobody else says here who asks.
+                "/openid" | "/openid-return" => 404,
                 "/asset/{name}" | "/api/{*rest}" => 404,
                 "/logout" => 303,
                 _ => 200,
@@ -154,6 +163,7 @@ fn every_route_is_for_those_it_is_for_and_names_nobody_else() {
             let expected = match (need, *visitor) {
                 (Need::Nothing, _) | (_, "staff") | (Need::Sight, "public") => answered,
                 (_, "nobody") => 401,
+                (Need::Metrics, "metrics") => answered,
                 (Need::Sight | Need::Name, "self" | "coordinator") => answered,
                 _ => 403,
             };

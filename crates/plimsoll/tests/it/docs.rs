@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use query::metric::{COMPATIBLE_PAGES, MetricOptions, own};
+use query::metric::{COMPATIBLE_PAGES, MetricOptions, granted_families, own};
 use query::{ANALYSES, BACKFILL_TABLES, TERMS, Values};
 use record::TABLES;
 use report::MetricKind;
@@ -141,12 +141,9 @@ fn metrics() {
          `plimsoll_up` 0 beside what was last seen, not as zeros. What is not known is not there.\n\n\
          | metric | type | labels | meaning |\n|---|---|---|---|\n"
     );
-    for family in own(
-        &[],
-        &MetricOptions::default(),
-        &query::Judgement::default(),
-        jiff::Timestamp::UNIX_EPOCH,
-    ) {
+    let options = MetricOptions::default();
+    let of_looks = own(&[], &options, &query::Judgement::default(), jiff::Timestamp::UNIX_EPOCH);
+    for family in of_looks.into_iter().chain(granted_families(None)) {
         let kind = match family.kind {
             MetricKind::Gauge => "gauge",
             MetricKind::Counter | MetricKind::ForeignCounter => "counter",

@@ -457,6 +457,7 @@ macro_rules! open_periods {
     };
 }
 
+mod allocation_days;
 mod allocations;
 mod backfill_advice;
 mod backfill_availability;
@@ -532,7 +533,7 @@ pub struct Column {
 }
 
 /// Every analysis, in the order in which help and pages list them.
-pub static ANALYSES: [&Analysis; 45] = [
+pub static ANALYSES: [&Analysis; 46] = [
     &cluster_summary::ANALYSIS,
     &daily::ANALYSIS,
     &usage_by_user::ANALYSIS,
@@ -543,6 +544,7 @@ pub static ANALYSES: [&Analysis; 45] = [
     &usage_by_gpu_model::ANALYSIS,
     &usage_by_node::ANALYSIS,
     &allocations::ANALYSIS,
+    &allocation_days::ANALYSIS,
     &wasters::ANALYSIS,
     &states::ANALYSIS,
     &jobs::ANALYSIS,

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use jiff::Timestamp;
-use lake::Lake;
+use lake::{Lake, Version};
 use record::Live;
 use report::Family;
 
@@ -12,29 +12,21 @@ use super::{COMPATIBLE_PAGES, CompatiblePage, MetricOptions, own};
 
 /// What was last seen of all clusters.
 pub struct LastSeen {
-    stamps: Vec<Stamp>,
+    version: Version,
     lives: Vec<Live>,
-}
-
-/// What tells a file from the one that takes its place.
-#[derive(Debug, PartialEq)]
-struct Stamp {
-    path: String,
-    size: u64,
-    modified: i64,
 }
 
 impl LastSeen {
     /// Reads it. What cannot be read is left out, and told.
     pub async fn load(lake: &Lake) -> Result<LastSeen> {
-        // The stamps first: what changes in between is read again the next time.
-        let stamps = stamps(lake).await?;
-        Ok(LastSeen { stamps, lives: lake.lives().await? })
+        // The version first: what changes in between is read again the next time.
+        let version = Version::of(&lake.live_files().await?);
+        Ok(LastSeen { version, lives: lake.lives().await? })
     }
 
     /// Whether nobody looked since.
     pub async fn is_current(&self, lake: &Lake) -> Result<bool> {
-        Ok(stamps(lake).await? == self.stamps)
+        Ok(Version::of(&lake.live_files().await?) == self.version)
     }
 
     pub(crate) fn lives(&self) -> &[Live] {
@@ -67,16 +59,4 @@ impl LastSeen {
 /// A page by its name.
 pub fn compatible_page(name: &str) -> Option<&'static CompatiblePage> {
     COMPATIBLE_PAGES.iter().find(|page| page.name == name)
-}
-
-async fn stamps(lake: &Lake) -> Result<Vec<Stamp>> {
-    let files = lake.live_files().await?;
-    Ok(files
-        .iter()
-        .map(|file| Stamp {
-            path: file.location.to_string(),
-            size: file.size,
-            modified: file.last_modified.timestamp_micros(),
-        })
-        .collect())
 }

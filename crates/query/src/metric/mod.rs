@@ -1,9 +1,10 @@
 //! What was last seen of the clusters, as families of numbers for monitoring systems.
 //!
-//! Nothing is asked here and no file is read: a [`Live`] goes in, families come out. `own` has our
-//! names; `vpenso`, `rivosinc` and `origin` have those that other exporters made known, each as a
+//! Nothing is asked here and no file is read, but for what was granted: a [`Live`] goes in, families
+//! come out. `own` has our names; `vpenso`, `rivosinc` and `origin` have those that other exporters made known, each as a
 //! page of its own, for the same names have other labels there.
 
+mod granted;
 mod last_seen;
 mod origin;
 mod own;
@@ -17,6 +18,7 @@ use jiff::Timestamp;
 use record::{IdleGpu, JobCount, Live, NodeSpan, SourceHealth};
 use report::Family;
 
+pub use granted::{granted, granted_families};
 pub use last_seen::{LastSeen, compatible_page};
 pub use own::own;
 pub use recent_use::recent_use;

@@ -525,3 +525,40 @@ fn a_state_is_one_word_and_a_mark_for_sinfo() {
         assert_eq!(sinfo::sinfo_state(state), shown, "{state}");
     }
 }
+
+#[test]
+fn what_is_left_of_allocations_is_told_in_their_units() {
+    use report::{Column, Coverage, Period, Report, Table, Unit, Value};
+    let names = ["allocation", "unit", "granted", "used_percent", "remaining"];
+    let column =
+        |name: &str| Column { name: name.to_owned(), heading: String::new(), unit: Unit::Label };
+    let text = |text: &str| Value::Text(text.to_owned());
+    let known = vec![
+        text("lab"),
+        text("gpu-hour"),
+        Value::Number(8.0),
+        Value::Number(25.0),
+        Value::Number(6.0),
+    ];
+    let unknown =
+        vec![text("guess"), text("rgu-year"), Value::Number(1.0), Value::Unknown, Value::Unknown];
+    let zone = jiff::tz::TimeZone::UTC;
+    let report = Report {
+        name: String::new(),
+        title: String::new(),
+        period: Period { start: time(0), end: time(1), zone },
+        coverage: Coverage::default(),
+        table: Table { columns: names.map(column).into(), rows: vec![known, unknown] },
+        charts: Vec::new(),
+        notes: Vec::new(),
+    };
+    let families = granted_families(Some(&report));
+    let values = |name: &str| {
+        let family = families.iter().find(|family| family.name == name).unwrap();
+        family.samples.iter().map(|sample| sample.value).collect::<Vec<_>>()
+    };
+    assert_eq!(values("plimsoll_allocation_granted"), [Some(8.0), Some(1.0)]);
+    assert_eq!(values("plimsoll_allocation_used_ratio"), [Some(0.25), None]);
+    assert_eq!(values("plimsoll_allocation_remaining"), [Some(6.0), None]);
+    assert_eq!(families[0].samples[0].labels, ["lab", "gpu-hour"]);
+}

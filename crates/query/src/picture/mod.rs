@@ -5,6 +5,7 @@
 
 mod bucket;
 mod chart;
+mod granted;
 mod heatmap;
 mod scatter;
 mod seen;
@@ -18,6 +19,7 @@ use lake::Lake;
 use report::{Column, Coverage, Drawing, Picture, Report, Table, Unit, Value};
 
 pub use bucket::Bucket;
+pub use granted::granted_trend;
 pub use scatter::scatter;
 pub use selection::Selection;
 pub use trend::trend;

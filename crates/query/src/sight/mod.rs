@@ -25,7 +25,7 @@ use crate::{ANALYSES, Allocation, Analysis, Holders, TERMS, mentions};
 use rule::{Rows, Rule, Text};
 
 /// What somebody sees of the lake.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Sight {
     /// Everything.
     #[default]
@@ -116,6 +116,11 @@ impl Sight {
             }
         }
         hidden
+    }
+
+    /// Whether a table is seen that a session makes itself: where it was decided what cuts it.
+    pub(crate) fn sees_made(&self, table: &str) -> bool {
+        matches!(self, Sight::Staff) || rule::of_made(table).is_some()
     }
 
     /// A table as it is seen; nothing if it is not.

@@ -46,6 +46,37 @@ pub(super) fn of(table: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.table == table)
 }
 
+/// What keeps names out of a table that a session makes itself.
+#[derive(Debug, PartialEq)]
+pub(super) enum Cut {
+    /// It names nobody.
+    NamesNobody,
+    /// Its rows are chosen by [`Sight::members`](super::Sight::members).
+    ByMembers,
+    /// Its rows are chosen by [`Sight::covers_use_of`](super::Sight::covers_use_of).
+    ByAllocation,
+    /// It is made of tables that are veiled.
+    ByWhatItIsMadeOf,
+}
+
+/// What cuts a table that a session makes itself; nothing if only staff sees it.
+pub(super) fn of_made(table: &str) -> Option<&'static Cut> {
+    MADE.iter().find(|(name, _)| *name == table).map(|(_, cut)| cut)
+}
+
+/// Tables that a session makes itself, and registers as they are.
+static MADE: [(&str, Cut); 9] = [
+    ("day", Cut::NamesNobody),
+    ("asked", Cut::NamesNobody),
+    ("user_group", Cut::ByMembers),
+    ("allocation", Cut::ByAllocation),
+    ("allocation_cluster", Cut::ByAllocation),
+    ("allocation_day", Cut::ByAllocation),
+    ("backfill_phase", Cut::ByWhatItIsMadeOf),
+    ("primary_phase", Cut::ByWhatItIsMadeOf),
+    ("backfill_attempt", Cut::ByWhatItIsMadeOf),
+];
+
 /// Only staff sees `collection` and `reject`: errors and input may say anything.
 static RULES: [Rule; 7] = [
     Rule {
@@ -141,6 +172,24 @@ mod tests {
     use record::{Collection, Record, Reject, TABLES};
 
     use super::*;
+
+    /// A table that a session makes itself is decided about too; the others stand in its source.
+    #[test]
+    fn every_table_that_is_made_is_decided_about() {
+        for (name, _) in crate::BACKFILL_TABLES {
+            assert_eq!(of_made(name), Some(&Cut::ByWhatItIsMadeOf), "{name}");
+        }
+        for name in ["allocation", "allocation_cluster", "allocation_day"] {
+            assert_eq!(of_made(name), Some(&Cut::ByAllocation), "{name}");
+        }
+        let session = include_str!("../session.rs");
+        let made: Vec<&str> = session.split("make(\"").skip(1).collect();
+        assert!(made.len() >= 3, "tables are made otherwise now");
+        for name in made.iter().map(|rest| rest.split('"').next().unwrap()) {
+            assert!(of_made(name).is_some(), "{name} has no rule");
+        }
+        assert!(!session.contains("register_table(\""), "a table without a rule");
+    }
 
     /// A new table or column is decided about here, or those who are not staff do not see it.
     #[test]

@@ -1,4 +1,4 @@
-//! Saying who one is, by a password, and leaving.
+//! Saying who one is, by a password or elsewhere, and leaving.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,14 +9,16 @@ use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use jiff::Timestamp;
 use maud::{Markup, html};
 use tokio::sync::Semaphore;
 
+use super::openid;
 use super::session::{COOKIE, FORM_COOKIE, cookie, remove_cookie, set_cookie};
 use super::store;
 use super::visitor::Known;
 use crate::App;
-use crate::address::Root;
+use crate::address::{Root, query_of};
 use crate::connection::Peer;
 use crate::page;
 use crate::trouble::Trouble;
@@ -25,6 +27,7 @@ pub(crate) fn router() -> Router<Arc<App>> {
     Router::new()
         .route("/login", get(show_login).post(login))
         .route("/logout", get(show_logout).post(logout))
+        .merge(openid::router())
 }
 
 /// No form of ours is larger.
@@ -34,7 +37,7 @@ const TO_SEND: Duration = Duration::from_secs(10);
 /// Each password that is compared costs memory and a core's time, on purpose.
 static COMPARED_AT_ONCE: Semaphore = Semaphore::const_new(2);
 
-type Pairs = Vec<(String, String)>;
+pub(super) type Pairs = Vec<(String, String)>;
 
 async fn show_login(
     State(app): State<Arc<App>>,
@@ -59,6 +62,10 @@ async fn shown(
     let main = html! {
         h1 { "Log in" }
         @if let Some(wrong) = wrong { p role="alert" { (wrong) } }
+        @if known.provider.is_some() {
+            @let query = query_of(&[("next".to_owned(), next.to_owned())]);
+            p { a href={ "./openid" (query) } { "Log in by single sign-on" } }
+        }
         form method="post" action="./login" {
             (hidden("form", &token)) (hidden("next", next))
             p { label { "Name " input name="name" autocomplete="username" required; } }
@@ -102,16 +109,28 @@ async fn enter(app: &App, request: Request) -> Result<Response, Trouble> {
         known.attempts.note_failure(from, &name, now);
         return shown(app, &headers, &value(&form, "next"), Some("That is not right.")).await;
     }
+    let mut response = welcome(known, &headers, &name, false, &value(&form, "next"), now)?;
+    keep(&mut response, &remove_cookie(FORM_COOKIE, known.access.is_local))?;
+    Ok(response)
+}
+
+/// Begins the session of somebody who has said who they are, on the page that was wanted.
+pub(super) fn welcome(
+    known: &Known,
+    headers: &HeaderMap,
+    name: &str,
+    is_staff: bool,
+    next: &str,
+    now: Timestamp,
+) -> Result<Response, Trouble> {
     // A session that was there before is somebody else's affair, and does not go on.
-    if let Some(before) = cookie(&headers, COOKIE) {
+    if let Some(before) = cookie(headers, COOKIE) {
         known.sessions.end(&before);
     }
-    let id = known.sessions.begin(&name, now)?;
+    let id = known.sessions.begin(name, is_staff, now)?;
     // Below our own pages, whatever is asked for.
-    let next = value(&form, "next");
     let mut response = to(&format!("./{}", next.trim_start_matches('/')))?;
     keep(&mut response, &set_cookie(COOKIE, &id, known.access.is_local))?;
-    keep(&mut response, &remove_cookie(FORM_COOKIE, known.access.is_local))?;
     Ok(response)
 }
 
@@ -151,7 +170,7 @@ async fn logout(State(app): State<Arc<App>>, request: Request) -> Response {
     answered(&app, left.await).await
 }
 
-fn known(app: &App) -> Result<&Known, Trouble> {
+pub(super) fn known(app: &App) -> Result<&Known, Trouble> {
     let nothing = || Trouble::new(StatusCode::NOT_FOUND, "Nobody needs to log in here.");
     app.gate.known.as_ref().ok_or_else(nothing)
 }
@@ -189,7 +208,7 @@ async fn read(request: Request) -> Result<(HeaderMap, Pairs), Trouble> {
     Ok((parts.headers, url::form_urlencoded::parse(&bytes).into_owned().collect()))
 }
 
-fn value(pairs: &[(String, String)], name: &str) -> String {
+pub(super) fn value(pairs: &[(String, String)], name: &str) -> String {
     pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone()).unwrap_or_default()
 }
 
@@ -201,19 +220,19 @@ async fn plain(app: &App, status: StatusCode, title: &str, main: &Markup) -> Res
     page::plain(app, &Root::seen_from("/login"), status, title, main).await
 }
 
-fn keep(response: &mut Response, cookie: &str) -> Result<(), Trouble> {
+pub(super) fn keep(response: &mut Response, cookie: &str) -> Result<(), Trouble> {
     let value = HeaderValue::from_str(cookie).map_err(anyhow::Error::from)?;
     response.headers_mut().append(header::SET_COOKIE, value);
     Ok(())
 }
 
-fn to(address: &str) -> Result<Response, Trouble> {
+pub(super) fn to(address: &str) -> Result<Response, Trouble> {
     let location = HeaderValue::from_str(address)
         .map_err(|_| Trouble::bad_request("There is no such page to go on to."))?;
     Ok((StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response())
 }
 
-async fn answered(app: &App, answer: Result<Response, Trouble>) -> Response {
+pub(super) async fn answered(app: &App, answer: Result<Response, Trouble>) -> Response {
     match answer {
         Ok(response) => response,
         Err(trouble) => {

@@ -2,8 +2,10 @@
 //! route that has a rule, an identity that fits it, and a line in the record.
 
 mod attempts;
+mod coordinators;
 mod login;
 mod network;
+mod openid;
 mod record;
 mod rule;
 mod session;
@@ -29,8 +31,11 @@ use crate::trouble::Trouble;
 use crate::wanted::without_ending;
 use record::Line;
 
+pub use coordinators::Coordinators;
+pub(crate) use coordinators::keep_asking;
 pub(crate) use login::router;
 pub use network::Network;
+pub use openid::{ClientSecret, Fetch, FetchRequest, OpenId};
 pub use rule::{Need, routes};
 pub use store::{Scope, Store};
 pub(crate) use visitor::{Gate, Visitor};
@@ -46,6 +51,8 @@ pub struct Access {
     pub coordinators: BTreeMap<String, Vec<String>>,
     /// Who says who asks, instead of a password.
     pub proxy: Option<Proxy>,
+    /// Who else says so.
+    pub openid: Option<OpenId>,
     /// Where users, tokens, the secret of pseudonyms and the record of requests are kept.
     pub folder: PathBuf,
     /// Whether browsers may send a session without encryption: on this machine only.

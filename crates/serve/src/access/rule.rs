@@ -11,7 +11,8 @@ pub enum Need {
     Sight,
     /// Somebody with a name.
     Name,
-    Staff,
+    /// Staff, or a program that reads metrics.
+    Metrics,
 }
 
 /// The style sheet and the script.
@@ -47,12 +48,12 @@ static RULES: [(&str, Need); 29] = [
     ("/api/v1/now/{name}", Need::Sight),
     ("/api/{*rest}", Need::Sight),
     // By user and account, in the scheduler's words.
-    ("/metrics", Need::Staff),
-    ("/metrics/{names}", Need::Staff),
+    ("/metrics", Need::Metrics),
+    ("/metrics/{names}", Need::Metrics),
 ];
 
 /// What shows nothing of the site.
-static OPEN: [&str; 3] = [ASSET, "/login", "/logout"];
+static OPEN: [&str; 5] = [ASSET, "/login", "/logout", "/openid", "/openid-return"];
 
 /// What a route needs; nothing is known of one that is not in the list.
 pub(super) fn of(path: &str) -> Option<Need> {
@@ -84,6 +85,7 @@ mod tests {
             include_str!("../api/mod.rs"),
             include_str!("../metrics.rs"),
             include_str!("login.rs"),
+            include_str!("openid/flow.rs"),
         ];
         let routes = sources.iter().flat_map(|source| source.split(".route(\"").skip(1));
         let mut count = 0;

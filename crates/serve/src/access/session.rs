@@ -23,26 +23,34 @@ pub(super) struct Sessions {
 }
 
 struct Session {
-    name: String,
+    who: Who,
     until: Timestamp,
+}
+
+/// Whose session it is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Who {
+    pub(super) name: String,
+    /// Whether who said the name said that, too.
+    pub(super) is_staff: bool,
 }
 
 impl Sessions {
     /// A new session, as its cookie has it.
-    pub(super) fn begin(&self, name: &str, now: Timestamp) -> Result<String> {
+    pub(super) fn begin(&self, name: &str, is_staff: bool, now: Timestamp) -> Result<String> {
         let id = store::random()?;
         let mut sessions = self.by_hash.lock().expect("no holder of this lock panics");
         sessions.retain(|_, session| session.until > now);
-        let session = Session { name: name.to_owned(), until: now + LENGTH };
+        let session = Session { who: Who { name: name.to_owned(), is_staff }, until: now + LENGTH };
         sessions.insert(store::hash(&id), session);
         Ok(id)
     }
 
     /// Whose it is, if it is one and not over.
-    pub(super) fn name(&self, id: &str, now: Timestamp) -> Option<String> {
+    pub(super) fn who(&self, id: &str, now: Timestamp) -> Option<Who> {
         let sessions = self.by_hash.lock().expect("no holder of this lock panics");
         let session = sessions.get(&store::hash(id))?;
-        (session.until > now).then(|| session.name.clone())
+        (session.until > now).then(|| session.who.clone())
     }
 
     pub(super) fn end(&self, id: &str) {
@@ -79,12 +87,13 @@ mod tests {
     fn a_session_ends_by_itself_or_by_leaving() {
         let sessions = Sessions::default();
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let id = sessions.begin("ann", now).unwrap();
-        assert_eq!(sessions.name(&id, now).as_deref(), Some("ann"));
-        assert_eq!(sessions.name(&id, now + LENGTH), None);
-        assert_eq!(sessions.name("", now), None);
+        let id = sessions.begin("ann", true, now).unwrap();
+        let ann = Who { name: "ann".to_owned(), is_staff: true };
+        assert_eq!(sessions.who(&id, now), Some(ann));
+        assert_eq!(sessions.who(&id, now + LENGTH), None);
+        assert_eq!(sessions.who("", now), None);
         sessions.end(&id);
-        assert_eq!(sessions.name(&id, now), None);
+        assert_eq!(sessions.who(&id, now), None);
     }
 
     #[test]

@@ -28,16 +28,19 @@ pub enum Scope {
     Own,
     /// What everybody sees.
     Public,
+    /// The metrics, and nothing else.
+    Metrics,
 }
 
 impl Scope {
-    pub const ALL: [Scope; 3] = [Scope::Staff, Scope::Own, Scope::Public];
+    pub const ALL: [Scope; 4] = [Scope::Staff, Scope::Own, Scope::Public, Scope::Metrics];
 
     pub fn name(self) -> &'static str {
         match self {
             Scope::Staff => "staff",
             Scope::Own => "self",
             Scope::Public => "public",
+            Scope::Metrics => "metrics",
         }
     }
 

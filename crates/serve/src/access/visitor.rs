@@ -1,6 +1,7 @@
 //! Who asks: by a token, by the word of a trusted proxy, by a session, or nobody.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use anyhow::Result;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -8,6 +9,8 @@ use jiff::Timestamp;
 use query::{Secret, Sight};
 
 use super::attempts::Attempts;
+use super::coordinators::Heard;
+use super::openid::{Fetch, Provider};
 use super::record::Log;
 use super::session::{self, Sessions};
 use super::store::{self, Scope, Store};
@@ -31,15 +34,30 @@ enum How {
     Anonymous,
     Proxy,
     Token,
+    /// By a token that is for metrics alone.
+    MetricsToken,
     Session,
+    /// We ask ourselves, ahead of those who will.
+    Ahead,
 }
 
 impl Visitor {
+    /// Ourselves, in the place of somebody who sees this.
+    pub(crate) fn ahead(sight: &Sight) -> Visitor {
+        Visitor { name: None, sight: sight.clone(), how: How::Ahead }
+    }
+
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.how == How::Ahead
+    }
+
     pub(super) fn may(&self, need: Need) -> bool {
         match need {
-            Need::Nothing | Need::Sight => true,
+            Need::Nothing => true,
+            Need::Metrics => self.is_staff() || self.how == How::MetricsToken,
+            _ if self.how == How::MetricsToken => false,
+            Need::Sight => true,
             Need::Name => !matches!(self.sight, Sight::Public { .. }),
-            Need::Staff => self.is_staff(),
         }
     }
 
@@ -71,11 +89,17 @@ pub(super) struct Known {
     secret: Secret,
     pub(super) sessions: Sessions,
     pub(super) attempts: Attempts,
+    pub(super) heard: Heard,
+    pub(super) provider: Option<Arc<Provider>>,
     pub(super) log: Log,
 }
 
 impl Gate {
-    pub(crate) fn open(access: Option<Access>, now: fn() -> Timestamp) -> Result<Gate> {
+    pub(crate) fn open(
+        access: Option<Access>,
+        now: fn() -> Timestamp,
+        fetch: Fetch,
+    ) -> Result<Gate> {
         let known = match access {
             None => None,
             Some(access) => {
@@ -86,6 +110,11 @@ impl Gate {
                     log: Log::open(&store.log_path())?,
                     sessions: Sessions::default(),
                     attempts: Attempts::default(),
+                    heard: Heard::default(),
+                    provider: access
+                        .openid
+                        .clone()
+                        .map(|openid| Arc::new(Provider::new(openid, fetch))),
                     store,
                     access,
                 })
@@ -117,9 +146,11 @@ impl Gate {
             return Ok(Some(known.of_name(name, How::Proxy)));
         }
         if let Some(id) = session::cookie(headers, session::COOKIE)
-            && let Some(name) = known.sessions.name(&id, (self.now)())
+            && let Some(who) = known.sessions.who(&id, (self.now)())
         {
-            return Ok(Some(known.of_name(name, How::Session)));
+            let visitor = known.of_name(who.name, How::Session);
+            let sight = if who.is_staff { Sight::Staff } else { visitor.sight };
+            return Ok(Some(Visitor { sight, ..visitor }));
         }
         Ok(known.access.is_public.then(|| Visitor {
             name: None,
@@ -136,7 +167,10 @@ impl Known {
     }
 
     fn own(&self, name: &str) -> Sight {
-        let accounts = self.access.coordinators.get(name).cloned().unwrap_or_default();
+        let mut accounts = self.access.coordinators.get(name).cloned().unwrap_or_default();
+        accounts.extend(self.heard.accounts_of(name));
+        accounts.sort();
+        accounts.dedup();
         Sight::Own { user: name.to_owned(), accounts, secret: self.secret.clone() }
     }
 
@@ -147,9 +181,10 @@ impl Known {
         let sight = match scope {
             Scope::Staff => Sight::Staff,
             Scope::Own => self.own(&name),
-            Scope::Public => Sight::Public { secret: self.secret.clone() },
+            Scope::Public | Scope::Metrics => Sight::Public { secret: self.secret.clone() },
         };
-        Ok(Visitor { name: Some(name), sight, how: How::Token })
+        let how = if scope == Scope::Metrics { How::MetricsToken } else { How::Token };
+        Ok(Visitor { name: Some(name), sight, how })
     }
 }
 

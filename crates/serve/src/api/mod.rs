@@ -20,6 +20,8 @@ use view::Look;
 use crate::App;
 use crate::about::{About, Span};
 use crate::access::Visitor;
+use crate::address::query_of;
+use crate::kept::{Answer, Key};
 use crate::respond::respond;
 use crate::trouble::{Trouble, in_time};
 
@@ -28,6 +30,7 @@ const ROWS: usize = 1000;
 const MOST_ROWS: usize = 10_000;
 /// The time that an answer is about if none is said.
 const SPAN: Span = Span::Days(7);
+const JSON: &str = "application/json";
 
 type Pairs = Query<Vec<(String, String)>>;
 
@@ -83,21 +86,33 @@ async fn report(
     Path(name): Path<String>,
     Query(pairs): Pairs,
 ) -> Response {
-    let began = (app.site.now)();
     let answer = in_time(async {
         let analysis = query::analysis(&name)
             .map_err(|error| Trouble::new(StatusCode::NOT_FOUND, error.to_string()))?;
         let (about, paging) = read(&pairs)?;
-        let question =
-            about.question(&app.site, &SPAN, &visitor.sight).map_err(Trouble::bad_request)?;
-        let ask = Ask { analysis, options: about.options, top: None };
-        let mut reports = query::run_each(&app.site.lake, &[ask], &question).await?;
-        let report = reports.pop().expect("one ask has one report");
-        Ok(page_of(report, paging))
+        let moment = app.moment().await?;
+        let began = moment.time;
+        let key = Key {
+            sight: visitor.sight.clone(),
+            address: format!("/api/v1/reports/{name}{}", query_of(&pairs)),
+            media_type: JSON,
+        };
+        let made = async {
+            let question =
+                about.question(&app.site, &SPAN, &visitor.sight).map_err(Trouble::bad_request)?;
+            let ask = Ask { analysis, options: about.options.clone(), top: None };
+            let mut reports = query::run_each(&app.site.lake, &[ask], &question).await?;
+            let report = reports.pop().expect("one ask has one report");
+            Ok(Answer::File(page_of(report, paging).into()))
+        };
+        let given = app.kept.answer(&key, moment, visitor.is_ahead(), made).await?;
+        app.timings.note("/api/v1/reports", began, (app.site.now)(), given.is_new);
+        match &*given.answer {
+            Answer::File(bytes) => Ok(respond(StatusCode::OK, JSON, bytes.clone())),
+            Answer::Page(_) => unreachable!("this address has no page"),
+        }
     });
-    let answer = answer.await;
-    app.timings.note("/api/v1/reports", began, (app.site.now)());
-    answer.unwrap_or_else(|trouble| problem(&trouble))
+    answer.await.unwrap_or_else(|trouble| problem(&trouble))
 }
 
 async fn now(
@@ -123,7 +138,7 @@ async fn now(
         };
         let seen = app.seen().await?;
         let report = look.report(&seen, &shown, &app.site.zone, (app.site.now)());
-        Ok(page_of(report, paging))
+        Ok(respond(StatusCode::OK, JSON, page_of(report, paging)))
     });
     answer.await.unwrap_or_else(|trouble| problem(&trouble))
 }
@@ -157,7 +172,7 @@ fn read(pairs: &[(String, String)]) -> Result<(About, Paging), Trouble> {
 }
 
 /// Some rows of a report, and how many there are.
-fn page_of(mut report: Report, Paging { limit, offset }: Paging) -> Response {
+fn page_of(mut report: Report, Paging { limit, offset }: Paging) -> String {
     let total = report.table.rows.len();
     report.table.rows.drain(..offset.min(total));
     report.table.rows.truncate(limit);
@@ -165,12 +180,11 @@ fn page_of(mut report: Report, Paging { limit, offset }: Paging) -> Response {
     let paging = json!({ "limit": limit, "offset": offset, "total": total, "next_offset": next });
     let json = view::by_name("json").expect("JSON is one of the formats");
     let report = String::from_utf8_lossy(&json.render(&[report], &Look::default())).into_owned();
-    let body = format!("{{\"paging\": {paging},\n\"report\": {report}}}\n");
-    respond(StatusCode::OK, "application/json", body.into_bytes())
+    format!("{{\"paging\": {paging},\n\"report\": {report}}}\n")
 }
 
 fn send(value: &Value) -> Response {
-    respond(StatusCode::OK, "application/json", format!("{value:#}\n").into_bytes())
+    respond(StatusCode::OK, JSON, format!("{value:#}\n"))
 }
 
 /// What went wrong, as RFC 9457 writes it.

@@ -8,16 +8,17 @@ use percent_encoding::percent_decode_str;
 use query::now::Shown;
 use query::{Ask, Question};
 use report::{Picture, Report};
-use view::{Format, Look};
+use view::{Format, Look, PictureFormat, PictureLook};
 
-use super::{Page, Request, Section, Show, form, frame, gpus};
+use super::{Page, Request, Section, Show, form, frame, gpus, of_job};
 use crate::App;
 use crate::about::About;
 use crate::access::Visitor;
 use crate::address::Root;
+use crate::kept::{Answer, Key};
 use crate::respond::respond;
 use crate::trouble::{Trouble, in_time};
-use crate::wanted::{Wanted, accepted, without_ending};
+use crate::wanted::{HTML, Wanted, accepted, without_ending};
 
 /// In the place of what others do not see.
 const FOR_STAFF: &str = "Only staff may see this.";
@@ -48,22 +49,17 @@ pub(super) struct Asked<'a> {
     /// What the page is about, by the names in its path.
     pub(super) names: BTreeMap<String, String>,
     pub(super) question: Question,
-    /// Whether it is for a browser, which is given only so many rows.
-    is_page: bool,
+    /// A browser is given only so many rows.
+    wanted: Wanted,
 }
 
 /// Answers a request for a page, in the format that is wanted.
 pub(super) async fn answer(app: &App, page: &Page, request: &Request<'_>) -> Response {
-    let began = (app.site.now)();
     let (path, ending) = without_ending(request.uri.path());
-    let wanted = match ending {
-        Some(format) => Wanted::Format(format),
-        None => accepted(request.headers),
-    };
-    match in_time(shown(app, page, request, path, &wanted)).await {
+    let wanted = ending.unwrap_or_else(|| accepted(request.headers));
+    match in_time(shown(app, page, request, path, wanted)).await {
         Ok(mut response) => {
             response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
-            app.timings.note(page.path, began, (app.site.now)());
             response
         }
         Err(trouble) => refuse(app, request, &trouble).await,
@@ -75,7 +71,7 @@ async fn shown(
     page: &Page,
     request: &Request<'_>,
     path: &str,
-    wanted: &Wanted,
+    wanted: Wanted,
 ) -> Result<Response, Trouble> {
     let Request { pairs, visitor, .. } = *request;
     let about = About::read(pairs).map_err(Trouble::bad_request)?;
@@ -87,27 +83,41 @@ async fn shown(
         return Ok((StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response());
     }
     form::check(page, &about)?;
-    let mut names = names(page.path, path);
-    let mut about_here = about.clone();
-    if let Some(cluster) = names.remove("cluster") {
-        about_here.clusters = vec![cluster];
-    }
-    let question =
-        about_here.question(&app.site, &page.span, &visitor.sight).map_err(Trouble::bad_request)?;
-    let is_page = matches!(wanted, Wanted::Page);
+    let media_type = wanted.media_type();
+    let address = format!("{}{}", request.uri.path(), about.query());
+    let key = Key { sight: visitor.sight.clone(), address, media_type };
     let root = Root::seen_from(path);
-    let asked = Asked { app, page, visitor, root, about, names, question, is_page };
-    let parts = asked.parts().await?;
-    match wanted {
-        Wanted::Page => {
-            let page = frame::page(&asked, &parts).await?;
-            Ok(html(StatusCode::OK, page))
+    let moment = app.moment().await?;
+    let made = async {
+        let mut names = names(page.path, path);
+        let mut about_here = about.clone();
+        if let Some(cluster) = names.remove("cluster") {
+            about_here.clusters = vec![cluster];
         }
-        Wanted::Format(format) => Ok(formatted(*format, parts)),
-    }
+        let question = about_here
+            .question(&app.site, &page.span, &visitor.sight)
+            .map_err(Trouble::bad_request)?;
+        let (root, about) = (root.clone(), about.clone());
+        let asked = Asked { app, page, visitor, root, about, names, question, wanted };
+        let parts = asked.parts().await?;
+        Ok(match wanted {
+            Wanted::Page => Answer::Page(frame::body(&asked, &parts).await?),
+            Wanted::Format(format) => Answer::File(formatted(format, parts).into()),
+            Wanted::Picture(format) => Answer::File(drawn(format, &parts)?.into()),
+        })
+    };
+    let began = moment.time;
+    let given = app.kept.answer(&key, moment, visitor.is_ahead(), made).await?;
+    app.timings.note(page.path, began, (app.site.now)(), given.is_new);
+    Ok(match &*given.answer {
+        Answer::Page(body) => {
+            html(StatusCode::OK, frame::around(app, page, &root, visitor, &about, body).await)
+        }
+        Answer::File(bytes) => respond(StatusCode::OK, media_type, bytes.clone()),
+    })
 }
 
-fn formatted(format: &'static dyn Format, parts: Vec<Part>) -> Response {
+fn formatted(format: &'static dyn Format, parts: Vec<Part>) -> Vec<u8> {
     let reports: Vec<Report> = parts
         .into_iter()
         .filter_map(|part| match part.content {
@@ -115,7 +125,18 @@ fn formatted(format: &'static dyn Format, parts: Vec<Part>) -> Response {
             _ => None,
         })
         .collect();
-    respond(StatusCode::OK, format.media_type(), format.render(&reports, &Look::default()))
+    format.render(&reports, &Look::default())
+}
+
+/// The first picture, as large as on the page.
+fn drawn(format: &'static dyn PictureFormat, parts: &[Part]) -> Result<Vec<u8>, Trouble> {
+    let picture = parts.iter().find_map(|part| match &part.content {
+        Content::Picture(picture) => Some(picture),
+        _ => None,
+    });
+    let nothing = || Trouble::new(StatusCode::NOT_FOUND, "There is no picture on this page.");
+    let drawn = format.render(picture.ok_or_else(nothing)?, &PictureLook::default());
+    Ok(drawn.map_err(anyhow::Error::from)?)
 }
 
 /// Says why there is no answer, as a page or in words.
@@ -143,7 +164,7 @@ pub(crate) async fn refuse_to(
 }
 
 pub(super) fn html(status: StatusCode, page: String) -> Response {
-    respond(status, "text/html; charset=utf-8", page.into_bytes())
+    respond(status, HTML, page)
 }
 
 /// What the parts of a path are that a pattern such as `/users/{user}` has names for.
@@ -158,10 +179,22 @@ fn names(pattern: &str, path: &str) -> BTreeMap<String, String> {
 }
 
 impl Asked<'_> {
+    fn is_page(&self) -> bool {
+        matches!(self.wanted, Wanted::Page)
+    }
+
     /// What the page shows. All reports are of one state of the lake.
     async fn parts(&self) -> Result<Vec<Part>, Trouble> {
-        let is_wanted = |section: &&Section| self.is_page || section.show.is_table();
-        let sections = || self.page.sections.iter().filter(is_wanted);
+        let all = &self.page.sections;
+        let is_drawn_below = |place: usize| {
+            all.get(place + 1).is_some_and(|below| matches!(below.show, Show::Picture))
+        };
+        let is_wanted = |(place, section): &(usize, &Section)| match self.wanted {
+            Wanted::Page => true,
+            Wanted::Format(_) => section.show.is_table(),
+            Wanted::Picture(_) => section.show.is_picture() || is_drawn_below(*place),
+        };
+        let sections = || all.iter().enumerate().filter(is_wanted).map(|(_, section)| section);
         let asks: Vec<Ask> = sections().filter_map(|section| self.ask(section)).collect();
         let site = &self.app.site;
         let mut reports = if asks.is_empty() {
@@ -193,12 +226,14 @@ impl Asked<'_> {
                     }
                 }
                 Show::Picture => self.picture_of(parts.last()),
+                Show::Steps => of_job::steps(self, parts.first()).await?,
+                Show::OfJob(name) => of_job::report(self, name, parts.first()).await?,
                 Show::Look(look, top) => {
                     let filters = self.said();
                     let shown = Shown {
                         clusters: &self.question.clusters,
                         filters: &filters,
-                        top: Some(top).filter(|_| self.is_page),
+                        top: Some(top).filter(|_| self.is_page()),
                         sight: &self.visitor.sight,
                     };
                     let seen = self.app.seen().await?;
@@ -262,6 +297,6 @@ impl Asked<'_> {
             options.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
         }
         options.retain(|name, _| analysis.options.iter().any(|option| option.name == name));
-        Some(Ask { analysis, options, top: top.filter(|_| self.is_page) })
+        Some(Ask { analysis, options, top: top.filter(|_| self.is_page()) })
     }
 }

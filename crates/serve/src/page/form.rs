@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use query::{AnalysisOption, Values, nearest};
 
 use super::answer::Asked;
-use super::{Page, Show, gpus};
+use super::{Page, Show, gpus, travel};
 use crate::about::{About, PRESETS, Span};
 use crate::trouble::Trouble;
 
@@ -76,6 +76,12 @@ pub(super) fn form(asked: &Asked<'_>, clusters: &[String]) -> Markup {
                     @let current = (*span == preset).then_some("true");
                     a href={ "?" (about.during(preset).query().trim_start_matches('?')) }
                         aria-current=[current] { (name) }
+                }
+                @for step in travel::steps(&asked.question.period, asked.question.now) {
+                    @let query = about.during(step.span).query();
+                    a href=(query) class="step" title=(step.name) {
+                        span aria-hidden="true" { (step.sign) } span class="spoken" { (step.name) }
+                    }
                 }
             } "\n"
             label { "From"

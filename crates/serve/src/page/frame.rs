@@ -2,39 +2,69 @@
 
 use axum::http::StatusCode;
 use axum::response::Response;
-use maud::{DOCTYPE, Markup, html};
+use jiff::Timestamp;
+use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 
 use super::answer::{Asked, Content, Part, html as respond};
 use super::section::section;
-use super::{PAGES, form, freshness};
+use super::{PAGES, Page, form, freshness};
 use crate::App;
 use crate::about::About;
 use crate::access::Visitor;
 use crate::address::Root;
 use crate::asset::{SCRIPT, STYLE};
+use crate::kept::Body;
 use crate::trouble::Trouble;
 
-/// A page with all that it shows.
-pub(super) async fn page(asked: &Asked<'_>, parts: &[Part]) -> anyhow::Result<String> {
+/// All that a page shows.
+pub(super) async fn body(asked: &Asked<'_>, parts: &[Part]) -> anyhow::Result<Body> {
     let clusters = asked.app.site.lake.clusters().await?;
     let title = title(asked);
     let has_choice = parts.iter().any(|part| !matches!(part.content, Content::Fixed));
     let main = html! {
         h1 { (title) } "\n"
         @if !asked.page.lead.is_empty() { p class="lead" { (asked.page.lead) } "\n" }
-        @if has_choice { (form::form(asked, &clusters)) }
+        @if has_choice { (form::form(asked, &clusters)) (period(asked)) }
         @for (index, part) in parts.iter().enumerate() { (section(asked, part, index)) }
     };
     let formats = parts.iter().any(|part| matches!(part.content, Content::Report(_)));
-    let surroundings = Surroundings {
-        title: &title,
-        root: &asked.root,
-        visitor: Some(asked.visitor),
-        family: Some(asked.page.family()),
-        place: asked.about.place(),
-        formats: if formats { formats_of_page(asked) } else { Vec::new() },
+    let formats = if formats { formats_of_page(asked) } else { Vec::new() };
+    Ok(Body { title, main: main.into_string(), formats })
+}
+
+/// The time that is shown. An answer is kept for a while, so that its end says how new it is.
+fn period(asked: &Asked<'_>) -> Markup {
+    let period = &asked.question.period;
+    let moment = |time: Timestamp| {
+        let shown = time.to_zoned(period.zone.clone()).strftime("%a %-d %b %Y %H:%M").to_string();
+        html! { time datetime=(time) { (shown) } }
     };
-    Ok(surroundings.around(asked.app, &main).await)
+    html! {
+        p class="period" {
+            (moment(period.start)) " to " (moment(period.end)) ", " (period.zone_name())
+        } "\n"
+    }
+}
+
+/// A page, with what somebody is told around what it shows.
+pub(super) async fn around(
+    app: &App,
+    page: &Page,
+    root: &Root,
+    visitor: &Visitor,
+    about: &About,
+    body: &Body,
+) -> String {
+    let surroundings = Surroundings {
+        title: &body.title,
+        root,
+        visitor: Some(visitor),
+        family: Some(page.family()),
+        place: about.place(),
+        formats: &body.formats,
+    };
+    // Escaped when it was made.
+    surroundings.around(app, &PreEscaped(&body.main)).await
 }
 
 /// A page that says why there is no other.
@@ -69,13 +99,13 @@ struct Surroundings<'a> {
     family: Option<&'static str>,
     place: About,
     /// Names and addresses of the same in other formats.
-    formats: Vec<(&'static str, String)>,
+    formats: &'a [(&'static str, String)],
 }
 
 impl<'a> Surroundings<'a> {
     fn bare(title: &'a str, root: &'a Root, visitor: Option<&'a Visitor>) -> Surroundings<'a> {
         let place = About::default();
-        Surroundings { title, root, visitor, family: None, place, formats: Vec::new() }
+        Surroundings { title, root, visitor, family: None, place, formats: &[] }
     }
 
     /// Who is logged in, and how to change that.
@@ -92,7 +122,7 @@ impl<'a> Surroundings<'a> {
         }
     }
 
-    async fn around(&self, app: &App, main: &Markup) -> String {
+    async fn around(&self, app: &App, main: &(dyn Render + Sync)) -> String {
         let query = self.place.query();
         let asset = |name: &str| self.root.to(&["asset", name], "");
         html! {

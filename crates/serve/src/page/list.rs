@@ -57,8 +57,12 @@ pub(crate) static PAGES: &[Page] = &[
                 heading: "Attempts, the last one first",
                 show: Show::Report { name: "job", said: &[], top: 6, layout: Layout::Sideways },
             },
+            Section { heading: "Its steps", show: Show::Steps },
             report("What it waited for", "job-queue", 100),
-            report("What jobs of this name should ask for next time", "rightsizing", 10),
+            Section {
+                heading: "What jobs of this name should ask for next time",
+                show: Show::OfJob("rightsizing"),
+            },
         ]),
     },
     Page {
@@ -120,7 +124,35 @@ pub(crate) static PAGES: &[Page] = &[
         lead: "What was granted, what is left of it, and until when it will last.",
         span: Span::Days(7),
         filters: Cow::Borrowed(&["allocation"]),
-        sections: Cow::Borrowed(&[report("", "allocations", 200)]),
+        sections: Cow::Borrowed(&[
+            Section {
+                heading: "",
+                show: Show::Report {
+                    name: "allocations",
+                    said: &[],
+                    top: 200,
+                    layout: Layout::Brief(&[
+                        "allocation",
+                        "unit",
+                        "granted",
+                        "remaining",
+                        "used_percent",
+                        "elapsed_percent",
+                        "to_date",
+                        "used_up_date",
+                        "standing",
+                    ]),
+                },
+            },
+            Section {
+                heading: "What was used each day",
+                show: Show::Drawn {
+                    name: "allocation-days",
+                    draw: |report, _, title| query::granted_trend(report, title),
+                    is_half: false,
+                },
+            },
+        ]),
     },
     Page {
         path: "/nodes",

@@ -9,8 +9,10 @@ mod freshness;
 mod gpus;
 mod link;
 mod list;
+mod of_job;
 mod reports;
 mod section;
+mod travel;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -76,6 +78,10 @@ pub(crate) enum Show {
     Drawn { name: &'static str, draw: Draw, is_half: bool },
     /// The report above it, as that says that it is drawn; nothing if there is nothing to draw.
     Picture,
+    /// What the job of the first report was made of.
+    Steps,
+    /// The answer of an analysis about the job of the first report, and others like it.
+    OfJob(&'static str),
     /// What GPUs did.
     Heatmap,
     /// A chart of GPUs.
@@ -93,9 +99,21 @@ pub(crate) enum Show {
 }
 
 impl Show {
+    pub(crate) fn is_picture(self) -> bool {
+        matches!(self, Show::Drawn { .. } | Show::Picture | Show::Heatmap | Show::Chart(_))
+    }
+
     /// Whether it is a table, which every format has.
     pub(crate) fn is_table(self) -> bool {
-        matches!(self, Show::Report { .. } | Show::Look(..) | Show::Holdings | Show::Timings)
+        matches!(
+            self,
+            Show::Report { .. }
+                | Show::Look(..)
+                | Show::Holdings
+                | Show::Timings
+                | Show::Steps
+                | Show::OfJob(_)
+        )
     }
 }
 

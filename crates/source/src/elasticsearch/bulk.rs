@@ -201,7 +201,7 @@ mod tests {
             let ids: Vec<&str> = request
                 .body
                 .iter()
-                .flat_map(|body| body.lines())
+                .flat_map(|body| body.text().lines())
                 .filter(|line| line.starts_with("{\"index\""))
                 .filter_map(|line| line.split("\"_id\":\"").nth(1)?.split('"').next())
                 .collect();

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use crate::{Failure, Machine, Method, Request, Response, Secret};
+use crate::{Content, Failure, Machine, Method, Request, Response, Secret};
 
 /// Where documents are kept, and how one is let in.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,7 +117,7 @@ impl Server {
         let request = Request {
             method,
             url: format!("{}/{path}", self.url.trim_end_matches('/')),
-            body,
+            body: body.map(Content::Json),
             authorization: self.credential.as_ref().map(|credential| credential.header.clone()),
             certificates: self.certificates.clone(),
             time_limit: TIME_LIMIT,

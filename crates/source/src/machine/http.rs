@@ -17,13 +17,36 @@ pub struct Request {
     pub method: Method,
     /// Without a user or a password in it: it is told in messages.
     pub url: String,
-    /// JSON, or lines of it; none with [`Method::Get`].
-    pub body: Option<String>,
+    /// None with [`Method::Get`].
+    pub body: Option<Content>,
     /// The value of the header of that name.
     pub authorization: Option<Secret>,
     /// The certificates that are trusted, in PEM; those that this machine trusts if none are given.
     pub certificates: Option<Arc<str>>,
     pub time_limit: Duration,
+}
+
+/// What is sent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// JSON, or lines of it.
+    Json(String),
+    /// The fields of a form, as addresses write them.
+    Form(String),
+}
+
+impl Content {
+    pub fn text(&self) -> &str {
+        let (Content::Json(text) | Content::Form(text)) = self;
+        text
+    }
+
+    fn media_type(&self) -> &'static str {
+        match self {
+            Content::Json(_) => "application/json",
+            Content::Form(_) => "application/x-www-form-urlencoded",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +98,7 @@ pub(super) fn request(request: &Request) -> Result<Response, Failure> {
         reason,
         may_pass: false,
     })?;
-    let body = request.body.as_deref().unwrap_or_default();
+    let body = request.body.as_ref().map_or("", Content::text);
     let answered = match request.method {
         Method::Get => prepared(agent.get(&request.url), request).call(),
         Method::Post => prepared(agent.post(&request.url), request).send(body),
@@ -94,8 +117,8 @@ fn prepared<B>(mut asked: RequestBuilder<B>, request: &Request) -> RequestBuilde
     if let Some(secret) = &request.authorization {
         asked = asked.header("authorization", secret.reveal());
     }
-    if request.body.is_some() {
-        asked = asked.header("content-type", "application/json");
+    if let Some(body) = &request.body {
+        asked = asked.header("content-type", body.media_type());
     }
     asked.config().timeout_global(Some(request.time_limit)).build()
 }
@@ -200,7 +223,7 @@ mod tests {
         Request {
             method,
             url: url.to_owned(),
-            body: Some("{}".to_owned()),
+            body: Some(Content::Json("{}".to_owned())),
             authorization: Some(Secret::new("ApiKey hidden")),
             certificates: None,
             time_limit: Duration::from_secs(20),

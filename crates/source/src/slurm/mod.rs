@@ -1,5 +1,6 @@
 //! What SLURM's commands print. A file a command: how it is asked, how its answer is read.
 
+mod coordinators;
 mod gpu_state;
 mod gres_used;
 mod jobstats;
@@ -18,9 +19,10 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
+pub use coordinators::{coordinators, sacctmgr_show_coordinators};
 pub use gpu_state::{Backfill, gpu_samples, has_gpus, scontrol_show_job};
 pub use gres_used::{GpuModel, gpu_models};
-pub use sacct::{Sacct, sacct};
+pub use sacct::{Sacct, Step, Steps, sacct};
 pub use sacct_fields::{Lacking, Offered, sacct_fields};
 pub use scontrol::{ScontrolNode, scontrol_show_node, seen_nodes};
 pub use settings::{

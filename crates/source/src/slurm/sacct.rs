@@ -1,5 +1,6 @@
 //! `sacct`: every attempt of every job that the accounting database knows.
 
+mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,8 @@ use crate::machine::Command;
 use crate::notation::size::Bare;
 use crate::notation::{duration, hostlist, size, tres};
 use crate::parsed::{Parsed, Parser};
+
+pub use steps::{Step, Steps};
 
 /// What is asked for, where sacct has it. JobName stands last: it may hold anything, and then takes
 /// the rest.

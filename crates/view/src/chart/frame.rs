@@ -64,7 +64,8 @@ pub(super) fn frame(
     let theme = style.theme;
     let room = style.width - 2.0 * MARGIN;
     let subtitle = wrapped(&picture.subtitle, SUBTITLE, room);
-    let ending = ending_lines(picture, room);
+    // On a page it stands below the picture, in letters that fit a narrow one.
+    let ending = if style.has_tooltips { Vec::new() } else { ending_lines(picture, room) };
     let legend = legend_places(entries, room);
     let legend_lines = legend.last().map_or(0, |(line, _)| line + 1);
 
@@ -242,6 +243,16 @@ pub(super) fn time_axis(
 ) {
     let (Some(&start), Some(&end)) = (edges.first(), edges.last()) else { return };
     let plot = frame.plot;
+    if style.has_tooltips {
+        // For the page's script: which time lies where.
+        let (left, right) = (Short(plot.left), Short(plot.left + plot.width));
+        frame.svg.raw(format_args!(
+            "<g class=\"time\" data-left=\"{left}\" data-right=\"{right}\" data-start=\"{}\" \
+             data-end=\"{}\"></g>\n",
+            start.as_second(),
+            end.as_second(),
+        ));
+    }
     let most = (plot.width / 58.0) as usize;
     for Tick { time, label, below } in time_axis::ticks(start, end, &picture.period.zone, most) {
         let x = time_x(&plot, start, end, time);

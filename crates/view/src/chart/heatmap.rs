@@ -198,8 +198,8 @@ fn draw_longest(frame: &mut Frame, grid: &Grid, edges: &[f64], row_height: f64, 
     }
 }
 
-/// A row a group, so that a script can find and dim it; while there are not too many, a run an
-/// element, which says what it is without any script.
+/// A row a group, so that a script can find and dim it; while there are few, a run an element, which
+/// says what it is without any script. Of many a page would be too heavy: then a row says what it is.
 fn draw_longest_rows(
     frame: &mut Frame,
     picture: &Picture,
@@ -208,7 +208,7 @@ fn draw_longest_rows(
     row_height: f64,
     style: &Style<'_>,
 ) {
-    const MOST_ELEMENTS: usize = 20_000;
+    const MOST_ELEMENTS: usize = 400;
     let runs: Vec<_> = (0..grid.rows.len()).map(|row| grid.runs(row)).collect();
     let runs_speak = runs.iter().map(Vec::len).sum::<usize>() <= MOST_ELEMENTS;
     let paints: Vec<String> = grid
@@ -254,12 +254,14 @@ fn draw_longest_rows(
                 }
             }
         }
+        let words = match runs_speak {
+            true => format!(" data-about=\"{}\"", lines_escaped(&about(row))),
+            false => String::new(),
+        };
         let runs: Vec<String> =
             runs.iter().map(|run| format!("{}*{}", run.category, run.end - run.start)).collect();
         frame.svg.raw(format_args!(
-            "<g class=\"row\" shape-rendering=\"crispEdges\" data-about=\"{}\" \
-             data-runs=\"{}\">{elements}</g>\n",
-            lines_escaped(&about(row)),
+            "<g class=\"row\" shape-rendering=\"crispEdges\"{words} data-runs=\"{}\">{elements}</g>\n",
             runs.join(" "),
         ));
     }
@@ -389,8 +391,8 @@ fn draw_row_tooltips(frame: &mut Frame, grid: &Grid, row_height: f64) {
         let (width, height) = (Short(plot.width), Short(row_height));
         let about = lines_escaped(&about(row));
         frame.svg.raw(format_args!(
-            "<g class=\"row\" data-about=\"{about}\"><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" \
-             height=\"{height}\" fill=\"#000\" fill-opacity=\"0\"><title>{about}</title></rect></g>\n"
+            "<g class=\"row\"><title>{about}</title><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" \
+             height=\"{height}\" fill=\"#000\" fill-opacity=\"0\"/></g>\n"
         ));
     }
 }

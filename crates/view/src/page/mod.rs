@@ -32,6 +32,8 @@ pub enum Layout {
     Rows,
     /// A row is a column: for few rows of many columns.
     Sideways,
+    /// A row a row, of some columns by name; all of them are behind a detail.
+    Brief(&'static [&'static str]),
 }
 
 impl Piece<'_> {
@@ -51,10 +53,19 @@ impl Piece<'_> {
                 } @else {
                     div class="wide" tabindex="0" role="region" aria-labelledby=(title) {
                         @match self.layout {
-                            Layout::Rows => (self.rows(table)),
+                            Layout::Rows => (self.rows(table, &all(table))),
                             Layout::Sideways => (self.sideways(table)),
+                            Layout::Brief(names) => (self.rows(table, &named(table, names))),
                         }
                     } "\n"
+                    @if let Layout::Brief(_) = self.layout {
+                        details class="whole" {
+                            summary { "All " (table.columns.len()) " columns" } "\n"
+                            div class="wide" tabindex="0" role="region" aria-labelledby=(title) {
+                                (self.rows(table, &all(table)))
+                            } "\n"
+                        } "\n"
+                    }
                 }
                 (self.notes())
             } "\n"
@@ -62,16 +73,17 @@ impl Piece<'_> {
         .into_string()
     }
 
-    fn rows(&self, table: &Table) -> Markup {
+    /// A row a row, of the columns at these places.
+    fn rows(&self, table: &Table, places: &[usize]) -> Markup {
         html! {
             table { "\n"
-                thead { tr { @for column in &table.columns { (heading(column)) } } } "\n"
+                thead { tr { @for place in places { (heading(&table.columns[*place])) } } } "\n"
                 tbody { "\n"
                     @for (row, values) in table.rows.iter().enumerate() {
                         tr {
-                            @for (column, value) in values.iter().enumerate() {
+                            @for &column in places {
                                 @let is_name = column == 0 && !table.columns[0].unit.is_numeric();
-                                (self.cell(table, row, column, value, is_name))
+                                (self.cell(table, row, column, &values[column], is_name))
                             }
                         } "\n"
                     }
@@ -146,6 +158,15 @@ impl Piece<'_> {
             } "\n"
         }
     }
+}
+
+fn all(table: &Table) -> Vec<usize> {
+    (0..table.columns.len()).collect()
+}
+
+/// The places of columns by their names.
+fn named(table: &Table, names: &[&str]) -> Vec<usize> {
+    all(table).into_iter().filter(|place| names.contains(&&*table.columns[*place].name)).collect()
 }
 
 fn heading(column: &Column) -> Markup {

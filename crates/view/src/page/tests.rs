@@ -67,6 +67,23 @@ fn few_rows_of_many_columns_lie_sideways() {
 }
 
 #[test]
+fn a_brief_table_has_some_columns_and_all_of_them_behind_a_detail() {
+    check(
+        Layout::Brief(&["hours"]),
+        "><thead><tr><th scope=\"col\" class=\"number\">Hours</th></tr></thead>\
+         <tbody><tr><td class=\"number\">1.0</td></tr>\
+         <tr><td class=\"number\">-</td></tr></tbody>",
+    );
+    let link = |_: &Table, _: usize, _: usize| None;
+    let (report, layout) = (report(), Layout::Brief(&["hours"]));
+    let piece =
+        Piece { report: &report, heading: None, id: "hours", layout, link: &link, formats: &[] };
+    let html = piece.html();
+    let (_, detail) = html.split_once("<summary>All 2 columns</summary>").unwrap();
+    assert!(detail.contains("<th scope=\"col\">User</th>"), "{detail}");
+}
+
+#[test]
 fn style_and_script_are_small() {
     assert!(page_style().len() + page_script().len() < 20 * 1024);
 }

@@ -8,6 +8,7 @@ for (const figure of document.querySelectorAll("figure.picture")) {
   const edges = columns.dataset.edges.split(" ").map(Number);
   const words = JSON.parse(columns.dataset.columns);
   const categories = JSON.parse(columns.dataset.categories);
+  for (const row of rows) row.dataset.about ||= row.querySelector("title").textContent;
   for (const title of figure.querySelectorAll("svg * > title")) title.remove();
 
   const filter = document.createElement("input");

@@ -74,7 +74,7 @@ impl Machine for Pool {
             ),
             (Method::Post, "/i/_search?scroll=5m") => {
                 let body: serde_json::Value =
-                    serde_json::from_str(request.body.as_ref().unwrap()).unwrap();
+                    serde_json::from_str(request.body.as_ref().unwrap().text()).unwrap();
                 let range = &body["query"]["bool"]["filter"][0]["range"]["EpochWriteDate"];
                 let (from, until) = (range["gte"].as_i64().unwrap(), range["lt"].as_i64().unwrap());
                 self.asked.lock().unwrap().push(Timestamp::from_millisecond(from).unwrap());

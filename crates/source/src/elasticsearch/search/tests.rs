@@ -8,7 +8,7 @@ use record::Job;
 use super::super::{JobDocuments, Purpose};
 use super::*;
 use crate::htcondor::CondorHistory;
-use crate::{Command, Live, Parsed, Request, Response, parse};
+use crate::{Command, Content, Live, Parsed, Request, Response, parse};
 
 const SERVERS: [&str; 6] = [
     "elasticsearch-7.17",
@@ -106,7 +106,7 @@ fn question(request: &Request, url: &str) -> Exchange {
     Exchange {
         method: format!("{:?}", request.method).to_uppercase(),
         path: request.url.strip_prefix(url).unwrap().to_owned(),
-        body: request.body.as_ref().map(|body| serde_json::from_str(body).unwrap()),
+        body: request.body.as_ref().map(|body| serde_json::from_str(body.text()).unwrap()),
         status: 0,
         answer: String::new(),
     }
@@ -277,7 +277,7 @@ impl Machine for Recorder {
 impl Recorder {
     /// Has the server forget the search of a page, as it does when it was held for too long.
     fn forget(&self, page: &Request) {
-        let body: Value = serde_json::from_str(page.body.as_ref().unwrap()).unwrap();
+        let body: Value = serde_json::from_str(page.body.as_ref().unwrap().text()).unwrap();
         let (pit, scroll) = (&body["pit"]["id"], &body["scroll_id"]);
         for (path, body) in [
             ("_pit", json!({"id": pit})),
@@ -287,7 +287,7 @@ impl Recorder {
             let request = Request {
                 method: Method::Delete,
                 url: format!("{}/{path}", self.url),
-                body: Some(body.to_string()),
+                body: Some(Content::Json(body.to_string())),
                 ..page.clone()
             };
             let _ = Live::default().request(&request);

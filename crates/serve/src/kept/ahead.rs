@@ -1,0 +1,55 @@
+//! Asks ahead: what somebody asked for lately is made again as soon as something new was collected,
+//! before anybody waits for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, header};
+use jiff::SignedDuration;
+use tower::ServiceExt;
+
+use super::Key;
+use crate::App;
+use crate::access::Visitor;
+
+/// Between looks at the lake's version, and at what is due.
+const PAUSE: Duration = Duration::from_secs(1);
+/// What nobody asked for in this time nobody waits for.
+const LATELY: SignedDuration = SignedDuration::from_mins(15);
+
+/// Notes which answers no longer hold, until it is dropped.
+pub(crate) async fn watch(app: Arc<App>) {
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        if let Ok(moment) = app.moment().await {
+            let since = moment.time - LATELY;
+            app.kept.shelf().note_outdated(&moment, since);
+        }
+    }
+}
+
+/// Asks the pages for what is due, one after the other, until it is dropped.
+pub(crate) async fn ask_ahead(app: Arc<App>, pages: Router) {
+    loop {
+        let due = app.kept.shelf().next_due();
+        let Some(Ok(request)) = due.map(|key| request(&key)) else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        // What comes of it is kept; a failure is told to who asks for it.
+        if let Ok(answer) = pages.clone().oneshot(request).await
+            && !answer.status().is_success()
+        {
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+fn request(key: &Key) -> Result<Request<Body>, axum::http::Error> {
+    Request::get(&key.address)
+        .header(header::ACCEPT, key.media_type)
+        .extension(Visitor::ahead(&key.sight))
+        .body(Body::empty())
+}
