@@ -475,6 +475,7 @@ mod gpu_at;
 mod gpu_doubts;
 mod gpu_draining;
 mod gpu_efficiency;
+mod gpu_left_out;
 mod gpu_machines;
 mod gpu_monthly;
 mod gpu_prevented;
@@ -532,7 +533,7 @@ pub struct Column {
 }
 
 /// Every analysis, in the order in which help and pages list them.
-pub static ANALYSES: [&Analysis; 45] = [
+pub static ANALYSES: [&Analysis; 46] = [
     &cluster_summary::ANALYSIS,
     &daily::ANALYSIS,
     &usage_by_user::ANALYSIS,
@@ -556,6 +557,7 @@ pub static ANALYSES: [&Analysis; 45] = [
     &gpu_machines::ANALYSIS,
     &gpu_draining::ANALYSIS,
     &gpu_prevented::ANALYSIS,
+    &gpu_left_out::ANALYSIS,
     &gpu_monthly::ANALYSIS,
     &gpu_weekly::ANALYSIS,
     &gpu_timeseries::ANALYSIS,
