@@ -3,9 +3,12 @@
 mod access;
 mod allocation_file;
 mod check;
+mod post;
 mod search_server;
+mod secret;
 
 pub(crate) use check::{LONGEST_CADENCE, duration};
+pub(crate) use post::{Digests, Mail, Notify, Rule, ShareOf, Webhook};
 
 use std::collections::BTreeMap;
 use std::io;
@@ -44,6 +47,12 @@ pub(crate) struct Config {
     pub(crate) sinks: Vec<Sink>,
     /// Who may see the pages; without it everybody who can ask may, which is for this machine alone.
     pub(crate) access: Option<Access>,
+    /// Who takes letters; without it none are sent.
+    pub(crate) mail: Option<Mail>,
+    /// What digests are made of, and who gets them.
+    pub(crate) digests: Digests,
+    /// Who gets a letter about waste.
+    pub(crate) notify: Notify,
 }
 
 /// A cluster to collect from.
@@ -214,6 +223,9 @@ impl Config {
             metrics: MetricOptions::default(),
             sinks: Vec::new(),
             access: None,
+            mail: None,
+            digests: check::default_digests(),
+            notify: check::default_notify(),
         })
     }
 }

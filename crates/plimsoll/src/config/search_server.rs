@@ -1,17 +1,15 @@
 //! An Elasticsearch or OpenSearch that is named in the file, and where its secrets are.
-//!
-//! A secret is never in the file itself, which is read by many and copied around: the file names
-//! another file, or a variable of the environment.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use source::elasticsearch::{Credential, Purpose, Server};
 use toml::Spanned;
 use toml::de::DeTable;
 
 use super::check::{Problems, string, unknown_keys};
+use super::secret::{secret_place, without_secrets};
 use super::{Login, SearchServer, SecretPlace};
 
 impl SearchServer {
@@ -20,10 +18,10 @@ impl SearchServer {
         let credential = match &self.login {
             Login::Nobody => None,
             Login::Password { user, place } => {
-                Some(Credential::basic(user, &secret(place)?, &place.shown("password")))
+                Some(Credential::basic(user, &place.secret()?, &place.shown("password")))
             }
             Login::ApiKey { place } => {
-                Some(Credential::api_key(&secret(place)?, &place.shown("api_key")))
+                Some(Credential::api_key(&place.secret()?, &place.shown("api_key")))
             }
         };
         let certificates = match &self.ca_file {
@@ -40,43 +38,14 @@ impl SearchServer {
 
     /// Has paths begin at the file's folder.
     pub(super) fn below(mut self, folder: &Path) -> SearchServer {
-        if let Login::Password { place, .. } | Login::ApiKey { place } = &mut self.login
-            && let SecretPlace::File(path) = place
-        {
-            *path = folder.join(&*path);
-        }
+        self.login = match self.login {
+            Login::Nobody => Login::Nobody,
+            Login::Password { user, place } => Login::Password { user, place: place.below(folder) },
+            Login::ApiKey { place } => Login::ApiKey { place: place.below(folder) },
+        };
         self.ca_file = self.ca_file.map(|path| folder.join(path));
         self
     }
-}
-
-impl SecretPlace {
-    /// Where it is, as the configuration says it.
-    fn shown(&self, name: &str) -> String {
-        match self {
-            SecretPlace::File(path) => format!("{name}_file {}", path.display()),
-            SecretPlace::Variable(variable) => format!("{name}_env ${variable}"),
-        }
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the configuration names the variable")]
-fn secret(place: &SecretPlace) -> Result<String> {
-    let text = match place {
-        SecretPlace::File(path) => std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read {}", path.display()))?,
-        SecretPlace::Variable(name) => std::env::var(name)
-            .ok()
-            .with_context(|| format!("${name} is not set, which the configuration names"))?,
-    };
-    let text = text.trim();
-    if text.is_empty() || text.contains(['\n', '\r', '\0']) {
-        match place {
-            SecretPlace::File(path) => bail!("{} is not one line with a secret", path.display()),
-            SecretPlace::Variable(name) => bail!("${name} is not one line with a secret"),
-        }
-    }
-    Ok(text.to_owned())
 }
 
 const KEYS: [&str; 8] = [
@@ -99,20 +68,7 @@ pub(super) fn search_server(
     problems: &mut Problems,
 ) -> Option<SearchServer> {
     let Place { key, other_keys, .. } = place;
-    let is_secret = |name: &str| ["password", "api_key"].contains(&name);
-    for secret in table.keys().filter(|key| is_secret(key.get_ref())) {
-        let name: &str = secret.get_ref();
-        let words = format!(
-            "{key}.{name}: a secret does not belong here: put it into a file that only Plimsoll's \
-             user may read, and name that as {name}_file"
-        );
-        problems.add(secret.span(), words);
-    }
-    let others: DeTable = table
-        .iter()
-        .filter(|(key, _)| !is_secret(key.get_ref()))
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
+    let others = without_secrets(key, &["password", "api_key"], table, problems);
     unknown_keys(&others, &[other_keys, &KEYS[..]].concat(), problems);
     let reader = Reader { table, span: span.clone(), place };
     let url = reader.url(problems);
@@ -240,15 +196,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn secret(&self, name: &str, problems: &mut Problems) -> Option<SecretPlace> {
-        let (file, variable) = (format!("{name}_file"), format!("{name}_env"));
-        let path = self.text(&file, problems).map(|path| SecretPlace::File(path.into()));
-        let named =
-            self.text(&variable, problems).map(|name| SecretPlace::Variable(name.to_owned()));
-        if path.is_some() && named.is_some() {
-            let words = format!("{file} stands here, too: choose one");
-            self.complain(&variable, &words, problems);
-        }
-        path.or(named)
+        secret_place(self.place.key, name, self.table, problems)
     }
 }
 
