@@ -13,6 +13,7 @@ import json
 import pathlib
 import re
 import shutil
+import socket
 import ssl
 import subprocess
 import sys
@@ -54,6 +55,17 @@ class Mailbox:
 def login(server, session, envelope, mechanism, data):
     is_right = isinstance(data, LoginPassword) and (data.login, data.password) == (b"plimsoll", b"s3cret")
     return AuthResult(success=is_right)
+
+
+def serve(mailbox, **wishes):
+    """A server at a port that is free, and that port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = Controller(mailbox, hostname="127.0.0.1", port=port, authenticator=login, auth_required=True,
+                        **wishes)
+    server.start()
+    return server, port
 
 
 def certificates(folder):
@@ -144,6 +156,7 @@ def check_letter(letter):
     markup = page.get_content()
     parts = Parts(markup)
     assert not parts.wrong, parts.wrong
+    assert len(markup.encode()) < 102_000, "Gmail cuts off what is longer"
     shown = {source.removeprefix("cid:") for source, _ in parts.images}
     assert shown == {picture["content-id"].strip("<>") for picture in pictures} and shown
     assert all(alternative for _, alternative in parts.images)
@@ -155,7 +168,8 @@ def check_letter(letter):
     cleaned = nh3.clean(
         markup,
         tags=nh3.ALLOWED_TAGS | {"img", "table", "thead", "tbody", "tr", "th", "td", "h1", "h2", "p"},
-        attributes={"*": {"style", "width", "cellpadding", "cellspacing", "border", "role", "scope"},
+        attributes={"*": {"style", "width", "cellpadding", "cellspacing", "border", "role", "scope", "align",
+                          "valign", "bgcolor", "nowrap"},
                     "img": {"src", "alt", "width"}},
         url_schemes={"cid"}, link_rel=None)
     left = Parts(cleaned)
@@ -183,10 +197,7 @@ def chat(heard):
 
 def check_digests(folder, context):
     mailbox = Mailbox()
-    server = Controller(mailbox, hostname="localhost", port=0, tls_context=context, require_starttls=True,
-                        authenticator=login, auth_required=True)
-    server.start()
-    port = server.server.sockets[0].getsockname()[1]
+    server, port = serve(mailbox, tls_context=context, require_starttls=True)
     try:
         site = Site(folder, port, "starttls",
                     to=["ann@example.org", "ben@example.org", "cy@example.org"])
@@ -234,10 +245,7 @@ def check_digests(folder, context):
 
     # TLS from the first byte, and a server that is gone.
     mailbox = Mailbox()
-    server = Controller(mailbox, hostname="localhost", port=0, ssl_context=context, authenticator=login,
-                        auth_required=True, auth_require_tls=False)
-    server.start()
-    port = server.server.sockets[0].getsockname()[1]
+    server, port = serve(mailbox, ssl_context=context, auth_require_tls=False)
     heard = []
     talk = chat(heard)
     site = Site(folder, port, "tls", extra='[[digest.webhook]]\nname = "chat"\nurl_env = "CHAT"\n')
@@ -258,10 +266,7 @@ def check_digests(folder, context):
 
 def check_letters(folder):
     mailbox = Mailbox()
-    server = Controller(mailbox, hostname="localhost", port=0, authenticator=login, auth_required=True,
-                        auth_require_tls=False)
-    server.start()
-    port = server.server.sockets[0].getsockname()[1]
+    server, port = serve(mailbox, auth_require_tls=False)
     site = Site(folder, port, "none", extra="""
 [notify]
 address = "{user}@example.org"

@@ -34,21 +34,7 @@ impl Document {
 
     /// What is missing of the period, a line each; nothing if it is whole.
     pub fn gaps(&self) -> Vec<String> {
-        let mut gaps = Vec::new();
-        if self.coverage.clusters.is_empty() {
-            gaps.push("nothing was collected from any cluster".to_owned());
-        }
-        for cluster in &self.coverage.clusters {
-            if cluster.days_collected < cluster.days {
-                gaps.push(format!(
-                    "{}: {} of {} days are collected",
-                    cluster.cluster, cluster.days_collected, cluster.days
-                ));
-            }
-        }
-        let skipped = &self.coverage.skipped;
-        gaps.extend(skipped.iter().map(|file| format!("{} could not be read", file.path)));
-        gaps
+        self.coverage.gaps()
     }
 
     /// The reports among the sections.

@@ -14,7 +14,7 @@ use crate::cli::Digest;
 use crate::command::output::terminal;
 use crate::command::paper;
 use crate::config::{Config, Mail};
-use crate::post::{Ledger, Patience, Sent, fingerprint, send, tell};
+use crate::post::{Ledger, Patience, Sent, identifier, send, tell};
 use crate::{Outcome, complain};
 
 pub(crate) async fn run(config: &Config, arguments: &Digest) -> Result<Outcome> {
@@ -204,9 +204,8 @@ impl Post<'_> {
     }
 
     fn letter(&self, mail: &Mail, to: &str, hypertext: Option<Hypertext>) -> Letter {
-        let (rhythm, of) = (self.rhythm.name(), &self.of);
         Letter {
-            id: format!("digest-{}", fingerprint(&format!("{rhythm} {of} {to}"))),
+            id: identifier(&["digest", self.rhythm.name(), &self.of, to]),
             from: mail.from.clone(),
             reply_to: mail.reply_to.clone(),
             to: to.to_owned(),

@@ -14,7 +14,7 @@ use crate::cli;
 use crate::command::output::terminal;
 use crate::config::Config;
 use crate::notify::{Case, Standing, cases, quiet, text};
-use crate::post::{Ledger, Sent, fingerprint, send};
+use crate::post::{Ledger, Sent, identifier, send};
 use crate::{Outcome, complain};
 
 /// What the ledger calls these letters.
@@ -50,7 +50,7 @@ pub(crate) async fn run(config: &Config, arguments: &cli::Notify) -> Result<Outc
     if let Some(file) = &arguments.csv {
         write_csv(&list, file)?;
     }
-    let letters = letters(config, &cases, &rightsizing, &question, now)?;
+    let letters = letters(config, &cases, &rightsizing, &question, now);
     if arguments.send {
         return deliver(config, &machine, &letters, &question, &mut ledger);
     }
@@ -82,7 +82,7 @@ fn letters(
     rightsizing: &Report,
     question: &Question,
     now: jiff::Timestamp,
-) -> Result<Vec<Addressed>> {
+) -> Vec<Addressed> {
     let mail = config.mail.as_ref();
     let due = cases.iter().filter_map(|case| match &case.standing {
         Standing::Due(address) => Some((case, address)),
@@ -90,9 +90,8 @@ fn letters(
     });
     let written = due.map(|(case, address)| {
         let period = &question.period;
-        let id = format!("{} {} {}", case.user, period.start, period.end);
         let letter = Letter {
-            id: format!("notify-{}", fingerprint(&id)),
+            id: identifier(&[WHAT, &of(question), &case.user]),
             from: mail.map_or_else(|| address.clone(), |mail| mail.from.clone()),
             reply_to: mail.and_then(|mail| mail.reply_to.clone()),
             to: address.clone(),
@@ -103,7 +102,12 @@ fn letters(
         };
         Addressed { user: case.user.clone(), letter }
     });
-    Ok(written.collect())
+    written.collect()
+}
+
+/// The time that letters are about, for the ledger.
+fn of(question: &Question) -> String {
+    format!("{} to {}", question.period.start, question.period.end)
 }
 
 /// Sends each, and notes it; one who cannot be reached keeps nobody else from it.
@@ -120,8 +124,7 @@ fn deliver(
     for Addressed { user, letter } in letters {
         match send(machine, letter, &server, mail.patience()) {
             Ok(()) => {
-                let of = format!("{} to {}", question.period.start, question.period.end);
-                let sent = Sent { what: WHAT.to_owned(), of, to: user.clone() };
+                let sent = Sent { what: WHAT.to_owned(), of: of(question), to: user.clone() };
                 ledger.note(sent, machine.now())?;
                 complain(&format!("sent to {user}"));
             }

@@ -207,7 +207,7 @@ fn an_unknown_key_that_is_near_none_lists_the_valid_ones() {
     check(
         "email = 'x'",
         &[
-            r#"1:1: unknown key "email": there are "data_dir", "zone", "cluster", "groups", "gpu", "metrics", "push", "access", "allocation", "allocation_file", "constants""#,
+            r#"1:1: unknown key "email": there are "data_dir", "zone", "cluster", "groups", "gpu", "metrics", "push", "access", "allocation", "allocation_file", "constants", "mail", "digest", "notify""#,
         ],
     );
 }

@@ -57,12 +57,10 @@ fn patiently(
     }
 }
 
-/// A name that the same words always have, and no others: 64 bits of FNV-1a.
-pub(crate) fn fingerprint(words: &str) -> String {
-    let hash = words.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    format!("{hash:016x}")
+/// A name for what these words say, fit for the head of a letter: always the same for the same words.
+pub(crate) fn identifier(words: &[&str]) -> String {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+    words.join("-").chars().map(plain).collect()
 }
 
 #[cfg(test)]

@@ -56,8 +56,10 @@ pub async fn digest(lake: &Lake, digest: &Digest, question: &Question) -> Result
                 }));
             }
             Shows::Words => {
-                let words = words::report(part, &digest.parts, &sections, question, &coverage);
-                sections.push(Section::Report(words));
+                let words = words::report(part, &sections, question, &coverage);
+                if !words.table.rows.is_empty() {
+                    sections.push(Section::Report(words));
+                }
             }
         }
     }
@@ -117,7 +119,15 @@ fn shown_sections(
         sections.push(Section::Picture(Picture { notes: Vec::new(), ..picture }));
     }
     if let Some(before) = before {
-        compare::put_beside(&mut report.table, &before.table, &shown.compare);
+        let gaps = before.coverage.gaps();
+        if gaps.is_empty() {
+            compare::put_beside(&mut report.table, &before.table, &shown.compare);
+        } else {
+            let gaps = gaps.join("; ");
+            report
+                .notes
+                .push(format!("The period before is incomplete, and not compared: {gaps}."));
+        }
     }
     shown.keep_columns(&mut report.table);
     if let Some(top) = shown.top {

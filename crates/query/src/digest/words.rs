@@ -4,14 +4,13 @@ use std::collections::HashSet;
 
 use report::{Column, Coverage, Report, Section, Table, Unit, Value};
 
-use super::compare::MEANINGS;
-use super::{Part, Shows};
+use super::Part;
+use super::compare::{BEFORE, MEANINGS};
 use crate::{ANALYSES, Question};
 
 /// The definitions of what the sections show, each where it comes first.
 pub(super) fn report(
     part: &Part,
-    parts: &[Part],
     sections: &[Section],
     question: &Question,
     coverage: &Coverage,
@@ -35,10 +34,14 @@ pub(super) fn report(
         }
     }
     let is_compared =
-        |part: &Part| matches!(&part.shows, Shows::Report(shown) if !shown.compare.is_empty());
-    if parts.iter().any(is_compared) {
+        |report: &Report| report.table.columns.iter().any(|column| column.heading == BEFORE);
+    let compared = sections.iter().find_map(|section| match section {
+        Section::Report(report) if is_compared(report) => Some(report),
+        _ => None,
+    });
+    if let Some(report) = compared {
         for (word, meaning) in MEANINGS {
-            say("Everywhere", word, meaning);
+            say(&report.title, word, meaning);
         }
     }
     let column = |name: &str, heading: &str| Column {

@@ -97,29 +97,28 @@ impl Letter {
         let written = match &self.hypertext {
             None => message.singlepart(text),
             Some(hypertext) => {
-                let alternatives = MultiPart::alternative().boundary(self.boundary("alternative"));
-                message.multipart(alternatives.singlepart(text).multipart(self.related(hypertext)))
+                let alternatives = MultiPart::alternative().boundary(BETWEEN_ALTERNATIVES);
+                message.multipart(alternatives.singlepart(text).multipart(related(hypertext)))
             }
         };
         written.map_err(|error| Failure::Refused { reason: format!("no such letter: {error}") })
     }
+}
 
-    fn related(&self, hypertext: &Hypertext) -> MultiPart {
-        let html = SinglePart::html(hypertext.html.clone());
-        let mut parts = MultiPart::related().boundary(self.boundary("related")).singlepart(html);
-        let png = ContentType::parse("image/png").expect("it is the type of PNG");
-        for (name, bytes) in &hypertext.pictures {
-            let picture = Attachment::new_inline_with_name(name.clone(), format!("{name}.png"));
-            parts = parts.singlepart(picture.body(bytes.clone(), png.clone()));
-        }
-        parts
-    }
+/// Lines between the parts of a letter. No part has them: what has letters beyond ASCII is written
+/// so that there is no `=_` in it, and HTML and PNG of ours always are.
+const BETWEEN_ALTERNATIVES: &str = "=_plimsoll_alternative";
+const BETWEEN_RELATED: &str = "=_plimsoll_related";
 
-    /// What no line of a part begins with: base64 and quoted-printable have no `=_`, and text that
-    /// is sent as it is has no reason to name the letter.
-    fn boundary(&self, part: &str) -> String {
-        format!("=_{part}_{}", self.id)
+fn related(hypertext: &Hypertext) -> MultiPart {
+    let html = SinglePart::html(hypertext.html.clone());
+    let mut parts = MultiPart::related().boundary(BETWEEN_RELATED).singlepart(html);
+    let png = ContentType::parse("image/png").expect("it is the type of PNG");
+    for (name, bytes) in &hypertext.pictures {
+        let picture = Attachment::new_inline_with_name(name.clone(), format!("{name}.png"));
+        parts = parts.singlepart(picture.body(bytes.clone(), png.clone()));
     }
+    parts
 }
 
 fn address(text: &str) -> Result<Mailbox, Failure> {

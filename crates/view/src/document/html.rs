@@ -6,7 +6,7 @@
 //! told so of our own drawings and rules for paper only.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use report::{Document, Picture, Report, Section, Unit, Value};
+use report::{Document, Picture, Report, Section, Unit};
 
 use super::{coverage, head};
 use crate::Look;
@@ -128,17 +128,21 @@ fn table(report: &Report) -> Markup {
     let columns = &report.table.columns;
     html! {
         h2 style=(style::HEADING) { (visible(&report.title)) } "\n"
-        table cellpadding="0" cellspacing="0" border="0" style=(style::TABLE) { "\n"
-            thead { tr {
+        table cellpadding="5" cellspacing="0" border="0" style=(style::TABLE) { "\n"
+            thead { tr valign="bottom" {
                 @for column in columns {
-                    th scope="col" style=(style::head_cell(column.unit)) { (visible(&column.heading)) }
+                    th scope="col" align=(side(column.unit)) style=(style::HEAD_CELL) {
+                        (visible(&column.heading))
+                    }
                 }
             } } "\n"
-            tbody { "\n"
+            tbody valign="top" { "\n"
                 @for (index, row) in report.table.rows.iter().enumerate() {
-                    tr style=[(index % 2 == 1).then_some(style::STRIPE)] {
+                    tr bgcolor=[(index % 2 == 1).then_some(style::STRIPE)] {
                         @for (column, value) in columns.iter().zip(row) {
-                            td style=(style::cell(column.unit)) { (shown(column.unit, value, report)) }
+                            @let shown = column.unit.show(value, &report.period.zone);
+                            td align=[column.unit.is_numeric().then_some("right")]
+                                nowrap[has_blanks(column.unit)] { (visible(&shown)) }
                         }
                     } "\n"
                 }
@@ -150,6 +154,11 @@ fn table(report: &Report) -> Markup {
     }
 }
 
-fn shown(unit: Unit, value: &Value, report: &Report) -> String {
-    visible(&unit.show(value, &report.period.zone)).into_owned()
+/// Whether what is shown could be broken into lines.
+fn has_blanks(unit: Unit) -> bool {
+    matches!(unit, Unit::Time | Unit::Date)
+}
+
+fn side(unit: Unit) -> &'static str {
+    if unit.is_numeric() { "right" } else { "left" }
 }

@@ -39,7 +39,7 @@ fn head(document: &Document) -> Head {
     Head {
         period: format!("{}, {}", document.period.named(), document.period.zone_name()),
         warning: (!gaps.is_empty()).then(|| {
-            format!("This period is incomplete, and its numbers are too low: {}.", gaps.join("; "))
+            format!("This period is incomplete, and its numbers may change: {}.", gaps.join("; "))
         }),
     }
 }

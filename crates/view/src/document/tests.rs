@@ -1,8 +1,6 @@
 //! A document with the awkward report in it, as a page, a mail, text and Markdown.
 
-use report::{
-    Amount, Bars, Document, Drawing, Group, Kind, Layout, Part, Picture, Section, Unit,
-};
+use report::{Amount, Bars, Document, Drawing, Group, Kind, Layout, Part, Picture, Section, Unit};
 
 use super::*;
 use crate::tests::awkward;
@@ -47,7 +45,9 @@ fn a_page_escapes_names_and_draws_in_place() {
     assert!(page.contains("<h1 style=") && page.contains("The &lt;site&gt;, weekly"));
     assert!(page.contains("<svg") && !page.contains("<img"));
     assert!(!page.contains("<script") && !page.contains("<b>most"), "{page}");
-    assert!(page.contains("role=\"img\" aria-label=\"Who &lt;wastes&gt; &amp; &quot;more&quot;: by user\""));
+    assert!(page.contains(
+        "role=\"img\" aria-label=\"Who &lt;wastes&gt; &amp; &quot;more&quot;: by user\""
+    ));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! How a mail looks: each style is written beside what it is for, since programs that show mail
 //! leave out style sheets. One look, by day: most of them change colours by night themselves.
-
-use report::Unit;
+//!
+//! Cells have attributes instead, which are shorter: some programs cut off a mail after 100 KB.
 
 pub(crate) const BODY: &str = "margin:0;padding:0;background:#ffffff;";
 
@@ -21,7 +21,10 @@ pub(crate) const HEADING: &str = "margin:28px 0 8px;font-size:17px;line-height:1
 
 pub(crate) const TABLE: &str = "border-collapse:collapse;font-size:13px;";
 
-pub(crate) const STRIPE: &str = "background:#f2f5f5;";
+/// The colour behind every second row.
+pub(crate) const STRIPE: &str = "#f2f5f5";
+
+pub(crate) const HEAD_CELL: &str = "border-bottom:2px solid #cfd6da;";
 
 pub(crate) const NOTE: &str =
     "margin:6px 0 0;max-width:880px;font-size:12px;line-height:1.4;color:#51606b;";
@@ -34,27 +37,3 @@ pub(crate) const FIGURE: &str = "margin:28px 0 8px;";
 pub(crate) const PAPER: &str = "@page { size: A4 landscape; margin: 12mm; } \
     svg { max-width: 920px; width: 100%; height: auto; } \
     @media print { h2 { break-after: avoid; } tr, svg { break-inside: avoid; } }";
-
-/// The style of a heading of a column.
-pub(crate) fn head_cell(unit: Unit) -> &'static str {
-    if unit.is_numeric() {
-        "padding:4px 12px 4px 0;text-align:right;vertical-align:bottom;border-bottom:2px solid #cfd6da;"
-    } else {
-        "padding:4px 12px 4px 0;text-align:left;vertical-align:bottom;border-bottom:2px solid #cfd6da;"
-    }
-}
-
-/// The style of a cell.
-pub(crate) fn cell(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Label => {
-            "padding:4px 12px 4px 0;text-align:left;vertical-align:top;border-bottom:1px solid #e3e8ea;"
-        }
-        unit if unit.is_numeric() => {
-            "padding:4px 12px 4px 0;text-align:right;vertical-align:top;white-space:nowrap;border-bottom:1px solid #e3e8ea;"
-        }
-        _ => {
-            "padding:4px 12px 4px 0;text-align:left;vertical-align:top;white-space:nowrap;border-bottom:1px solid #e3e8ea;"
-        }
-    }
-}
