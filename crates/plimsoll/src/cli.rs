@@ -1,5 +1,9 @@
 //! The command line, and its help.
 
+mod post;
+
+pub(crate) use post::{Digest, Notify};
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -64,6 +68,10 @@ pub(crate) enum Command {
     Backfill(Backfill),
     /// What is left of what was granted, and until when it will last
     Allocations(Allocations),
+    /// What a day, a week or a month brought, as a document or by mail
+    Digest(Digest),
+    /// Write letters to those who hold what they do not use
+    Notify(Notify),
     /// Draw GPUs over time: which were free, busy, or gone
     Heatmap(Heatmap),
     /// Draw what GPUs did, or the answer of a report: over time, as bars, as curves
@@ -732,7 +740,7 @@ impl About {
             Some(period) => period,
             None => last_days(7, &config.zone, now)?,
         };
-        Ok(self.about(config, period, now))
+        Ok(question_about(config, period, &self.cluster, now))
     }
 
     /// The question about the last hours, if so many are given or no period is: 24 then.
@@ -748,7 +756,7 @@ impl About {
                 Period::last_hours(hours.unwrap_or(24), &config.zone, now).context(TOO_EARLY)?
             }
         };
-        Ok(self.about(config, period, now))
+        Ok(question_about(config, period, &self.cluster, now))
     }
 
     /// The question, about everything that the lake has unless a period is given.
@@ -762,44 +770,60 @@ impl About {
             Some(period) => period,
             None => query::whole_period(lake, &config.zone, now).await?,
         };
-        Ok(self.about(config, period, now))
-    }
-
-    fn about(&self, config: &Config, period: Period, now: Timestamp) -> Question {
-        Question {
-            clusters: self.cluster.clone(),
-            groups: config.groups.clone(),
-            allocations: config.allocations.clone(),
-            judgement: config.judgement.clone(),
-            now,
-            ..Question::about(period)
-        }
+        Ok(question_about(config, period, &self.cluster, now))
     }
 
     fn period(&self, zone: &TimeZone, now: Timestamp) -> Result<Option<Period>> {
         if let Some(days) = self.days {
             return last_days(days, zone, now).map(Some);
         }
-        let Some(from) = &self.from else {
-            if self.to.is_some() {
-                bail!("--to needs --from: give the day or moment that the period begins with");
-            }
-            return Ok(None);
-        };
-        let start = moment("--from", from, zone)?;
-        let end = match &self.to {
-            Some(to) => moment("--to", to, zone)?,
-            None => now,
-        };
-        if end <= start {
-            bail!(
-                "the period ends before it begins: from {} to {}; --to is not included",
-                start.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z"),
-                end.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z")
-            );
-        }
-        Ok(Some(Period { start, end, zone: zone.clone() }))
+        between(self.from.as_deref(), self.to.as_deref(), zone, now)
     }
+}
+
+/// What is asked about a period at this site.
+fn question_about(
+    config: &Config,
+    period: Period,
+    clusters: &[String],
+    now: Timestamp,
+) -> Question {
+    Question {
+        clusters: clusters.to_vec(),
+        groups: config.groups.clone(),
+        allocations: config.allocations.clone(),
+        judgement: config.judgement.clone(),
+        now,
+        ..Question::about(period)
+    }
+}
+
+/// The period from a day or moment to another, or to now; none if no beginning is said.
+fn between(
+    from: Option<&str>,
+    to: Option<&str>,
+    zone: &TimeZone,
+    now: Timestamp,
+) -> Result<Option<Period>> {
+    let Some(from) = from else {
+        if to.is_some() {
+            bail!("--to needs --from: give the day or moment that the period begins with");
+        }
+        return Ok(None);
+    };
+    let start = moment("--from", from, zone)?;
+    let end = match to {
+        Some(to) => moment("--to", to, zone)?,
+        None => now,
+    };
+    if end <= start {
+        bail!(
+            "the period ends before it begins: from {} to {}; --to is not included",
+            start.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z"),
+            end.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z")
+        );
+    }
+    Ok(Some(Period { start, end, zone: zone.clone() }))
 }
 
 /// From midnight `days` days ago until now.

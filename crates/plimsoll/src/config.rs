@@ -5,10 +5,13 @@ mod allocation_file;
 mod check;
 mod openid;
 mod reader;
+mod post;
 mod search_server;
+mod secret;
 
 pub(crate) use check::{LONGEST_CADENCE, duration};
 pub(crate) use openid::OpenId;
+pub(crate) use post::{Digests, Mail, Notify, Rule, ShareOf, Webhook};
 
 use std::collections::BTreeMap;
 use std::io;
@@ -51,6 +54,12 @@ pub(crate) struct Config {
     pub(crate) openid: Option<OpenId>,
     /// The SLURM clusters whose `sacctmgr` says who coordinates which accounts.
     pub(crate) coordinators_of: Vec<String>,
+    /// Who takes letters; without it none are sent.
+    pub(crate) mail: Option<Mail>,
+    /// What digests are made of, and who gets them.
+    pub(crate) digests: Digests,
+    /// Who gets a letter about waste.
+    pub(crate) notify: Notify,
 }
 
 /// A cluster to collect from.
@@ -223,6 +232,9 @@ impl Config {
             access: None,
             openid: None,
             coordinators_of: Vec::new(),
+            mail: None,
+            digests: check::default_digests(),
+            notify: check::default_notify(),
         })
     }
 }

@@ -4,6 +4,8 @@ mod cli;
 mod collector;
 mod command;
 mod config;
+mod notify;
+mod post;
 mod sink;
 
 use std::io::{self, IsTerminal, Write};
@@ -75,6 +77,12 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         }
         Command::Allocations(arguments) => {
             runtime.block_on(command::allocations::run(&site.load()?, &arguments))
+        }
+        Command::Digest(arguments) => {
+            runtime.block_on(command::digest::run(&site.load()?, &arguments))
+        }
+        Command::Notify(arguments) => {
+            runtime.block_on(command::notify::run(&site.load()?, &arguments))
         }
         Command::Heatmap(arguments) => {
             runtime.block_on(command::picture::heatmap(&site.load()?, &arguments))

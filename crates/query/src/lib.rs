@@ -8,6 +8,7 @@ mod analysis;
 mod answer;
 mod backfill;
 mod coverage;
+mod digest;
 mod drawn;
 mod function;
 mod gpu_history;
@@ -46,6 +47,7 @@ use option::Asked;
 pub use allocation::{Allocation, AllocationUnit, Holders, Length, Measure};
 pub use analysis::{ANALYSES, Analysis};
 pub use backfill::TABLES as BACKFILL_TABLES;
+pub use digest::{ChartPart, Digest, Kept, Part, ReportPart, Shares, Shows, digest};
 pub use drawn::{
     Drawn, DrawnBars, DrawnCurves, DrawnGrid, DrawnPart, NamedChart, chart_by_name, draw,
 };
@@ -176,20 +178,23 @@ pub struct Ask<'a> {
 /// Answers several analyses' questions, each with options of its own: at once, but for those about
 /// allocations, which are about a time of their own.
 pub async fn run_each(lake: &Lake, asks: &[Ask<'_>], question: &Question) -> Result<Vec<Report>> {
-    let is_about_allocations = |ask: &Ask| allocation::concerns(ask.analysis.sql);
-    let mut reports = Vec::new();
-    for asks in asks.chunk_by(|one, next| is_about_allocations(one) == is_about_allocations(next)) {
-        if asks.iter().any(is_about_allocations) {
-            let question = allocation::question_about(question);
-            reports.extend(run_at_once(lake, asks, &question).await?);
-        } else {
-            reports.extend(run_at_once(lake, asks, question).await?);
-        }
-    }
-    Ok(reports)
+    let is_about_allocations = |ask: &&Ask| allocation::concerns(ask.analysis.sql);
+    let (about, others): (Vec<&Ask>, Vec<&Ask>) = asks.iter().partition(is_about_allocations);
+    let (mut about, mut others) = (
+        run_at_once(lake, &about, &allocation::question_about(question)).await?.into_iter(),
+        run_at_once(lake, &others, question).await?.into_iter(),
+    );
+    let in_order = asks.iter().map(|ask| {
+        let answered = if is_about_allocations(&ask) { about.next() } else { others.next() };
+        answered.expect("every ask has one answer")
+    });
+    Ok(in_order.collect())
 }
 
-async fn run_at_once(lake: &Lake, asks: &[Ask<'_>], question: &Question) -> Result<Vec<Report>> {
+async fn run_at_once(lake: &Lake, asks: &[&Ask<'_>], question: &Question) -> Result<Vec<Report>> {
+    if asks.is_empty() {
+        return Ok(Vec::new());
+    }
     let asked: Vec<Asked> = asks
         .iter()
         .map(|ask| option::asked(ask.analysis, &ask.options, question))

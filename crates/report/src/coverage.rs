@@ -30,3 +30,20 @@ pub struct SkippedFile {
     pub path: String,
     pub reason: String,
 }
+
+impl Coverage {
+    /// What is missing, a line each; nothing if the time is whole.
+    pub fn gaps(&self) -> Vec<String> {
+        let mut gaps = Vec::new();
+        if self.clusters.is_empty() {
+            gaps.push("nothing was collected from any cluster".to_owned());
+        }
+        for cluster in self.clusters.iter().filter(|cluster| cluster.days_collected < cluster.days)
+        {
+            let ClusterCoverage { cluster, days_collected, days, .. } = cluster;
+            gaps.push(format!("{cluster}: {days_collected} of {days} days are collected"));
+        }
+        gaps.extend(self.skipped.iter().map(|file| format!("{} could not be read", file.path)));
+        gaps
+    }
+}

@@ -5,8 +5,10 @@
 
 mod bar_chart;
 mod bars;
+mod calendar;
 mod coverage;
 mod curves;
+mod document;
 mod grid;
 mod metric;
 mod moment;
@@ -19,8 +21,10 @@ mod unit;
 
 pub use bar_chart::{Bar, BarChart};
 pub use bars::{Amount, Band, Bars, Group, Layout, Part};
+pub use calendar::Rhythm;
 pub use coverage::{ClusterCoverage, Coverage, SkippedFile};
 pub use curves::{Curve, Curves, Point};
+pub use document::{Document, Section};
 pub use grid::{Cell, Cells, Columns, Grid, GridRow, Run};
 pub use metric::{Family, MetricKind, Sample};
 pub use moment::moment;

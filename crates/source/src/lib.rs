@@ -10,7 +10,10 @@ mod parsed;
 pub mod simulated;
 pub mod slurm;
 
-pub use machine::{Command, Content, Failure, Live, Machine, Method, Request, Response, Secret};
+pub use machine::{
+    Command, Content, Failure, Hypertext, Letter, Live, Machine, MailServer, Method, Request, Response,
+    Secret, Security, is_mail_address,
+};
 pub use parsed::{Parsed, Parser, Rejected, parse};
 
 /// Reads a text in every notation, and panics where one of their laws is broken.

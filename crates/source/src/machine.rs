@@ -1,6 +1,7 @@
 //! The one place that starts processes, opens sockets and reads the clock.
 
 mod http;
+mod mail;
 
 use std::io::{self, Read};
 use std::process::{Child, Stdio};
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 pub use http::{Content, Method, Request, Response, Secret};
+pub use mail::{Hypertext, Letter, MailServer, Security, is_mail_address};
 
 /// Where commands run: the site's own machines, or a simulated site.
 pub trait Machine: Send + Sync {
@@ -27,6 +29,15 @@ pub trait Machine: Send + Sync {
     fn request(&self, request: &Request) -> Result<Response, Failure> {
         Err(Failure::Unreachable {
             url: request.url.clone(),
+            reason: "there are no servers at this site".to_owned(),
+            may_pass: false,
+        })
+    }
+
+    /// Hands a letter to a mail server.
+    fn mail(&self, _letter: &Letter, server: &MailServer) -> Result<(), Failure> {
+        Err(Failure::Unreachable {
+            url: server.to_string(),
             reason: "there are no servers at this site".to_owned(),
             may_pass: false,
         })
@@ -128,6 +139,10 @@ impl Machine for Live {
 
     fn request(&self, request: &Request) -> Result<Response, Failure> {
         http::request(request)
+    }
+
+    fn mail(&self, letter: &Letter, server: &MailServer) -> Result<(), Failure> {
+        mail::send(letter, server)
     }
 
     /// The limit holds for whoever prints: a command that was stopped may have started others,

@@ -2,7 +2,7 @@
 //! missing from the numbers, and what a reader must know to read them right.
 
 use jiff::Timestamp;
-use report::{ClusterCoverage, Coverage, Period, Picture, Report};
+use report::{ClusterCoverage, Coverage, Document, Period, Picture, Report};
 
 use crate::visible::visible;
 
@@ -22,6 +22,11 @@ pub(crate) fn ending(report: &Report) -> Vec<Line> {
 /// The ending of a picture.
 pub(crate) fn ending_of_picture(picture: &Picture) -> Vec<Line> {
     lines(&picture.period, &picture.coverage, &picture.notes)
+}
+
+/// The ending of a document, which has notes in its sections.
+pub(crate) fn ending_of_document(document: &Document) -> Vec<Line> {
+    lines(&document.period, &document.coverage, &[])
 }
 
 fn lines(period: &Period, observed: &Coverage, notes: &[String]) -> Vec<Line> {

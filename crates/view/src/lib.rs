@@ -4,6 +4,7 @@
 //! values go out as they are.
 
 mod chart;
+mod document;
 mod ending;
 mod format;
 mod page;
@@ -14,6 +15,7 @@ mod visible;
 
 use std::path::Path;
 
+pub use document::{Attached, DOCUMENT_FORMATS, DocumentFormat, DocumentMail, document_mail};
 pub use format::metrics::{MetricsText, OPEN_METRICS, PROMETHEUS};
 pub use format::{FORMATS, Format, Look};
 pub use page::{Layout, Piece, page_script, page_style};

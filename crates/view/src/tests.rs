@@ -16,7 +16,7 @@ fn text(text: &str) -> Value {
 }
 
 /// Names that strangers chose, two columns of one name, and every kind of value.
-fn awkward() -> Report {
+pub(crate) fn awkward() -> Report {
     Report {
         name: "usage-by-user".into(),
         title: "Who used the <b>most</b> | and how well?".into(),

@@ -4,15 +4,21 @@
 //! the first error.
 
 mod allocation;
+mod digest;
 mod gpu;
+mod mail;
+mod notify;
 mod push;
+
+pub(super) use digest::default_digests;
+pub(super) use notify::default_notify;
 
 pub(super) use allocation::{
     Entry as AllocationEntry, KEYS as KEYS_OF_ALLOCATIONS, Known as AllocationKnown, complaint,
 };
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,8 +30,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::search_server::{Place, search_server};
 use super::{
-    Cluster, Config, ConfigError, DEFAULT_DATA_DIR, Environment, Kind, LONGEST_CLUSTER_NAME,
-    OpenId, SearchServer, Sink, access, is_cluster_name, shown,
+    Cluster, Config, ConfigError, DEFAULT_DATA_DIR, Digests, Environment, Kind,
+    LONGEST_CLUSTER_NAME, Mail, Notify, OpenId, SearchServer, Sink, access, is_cluster_name, shown,
 };
 use query::metric::MetricOptions;
 use query::{Allocation, Judgement, Preemptible, nearest};
@@ -99,6 +105,9 @@ pub(super) fn config(
             access,
             openid: settings.openid.map(|openid| openid.below(folder)),
             coordinators_of: settings.coordinators_of,
+            mail: settings.mail.map(|mail| mail.below(folder)),
+            digests: settings.digests.unwrap_or_else(default_digests).below(folder),
+            notify: settings.notify.unwrap_or_else(default_notify),
         })
     } else {
         // Tables come in the order of their keys; a reader goes through the file.
@@ -177,6 +186,9 @@ struct Settings {
     access: Option<Access>,
     openid: Option<OpenId>,
     coordinators_of: Vec<String>,
+    mail: Option<Mail>,
+    digests: Option<Digests>,
+    notify: Option<Notify>,
 }
 
 /// What is wrong, and where.
@@ -197,7 +209,7 @@ fn settings(
     line: &dyn Fn(usize) -> usize,
 ) -> Settings {
     let mut settings = Settings::default();
-    const KEYS: [&str; 11] = [
+    const KEYS: [&str; 14] = [
         "data_dir",
         "zone",
         "cluster",
@@ -209,6 +221,9 @@ fn settings(
         "allocation",
         "allocation_file",
         "constants",
+        "mail",
+        "digest",
+        "notify",
     ];
     unknown_keys(document, &KEYS, problems);
     if let Some(value) = document.get("data_dir") {
@@ -246,6 +261,15 @@ fn settings(
     }
     if let Some(value) = document.get("constants") {
         settings.constants = constants(value, problems);
+    }
+    if let Some(value) = document.get("mail") {
+        settings.mail = mail::mail(value, problems);
+    }
+    if let Some(value) = document.get("digest") {
+        settings.digests = Some(digest::digests(value, problems));
+    }
+    if let Some(value) = document.get("notify") {
+        settings.notify = Some(notify::notify(value, problems));
     }
     settings
 }
@@ -487,25 +511,48 @@ fn metrics(value: &Spanned<DeValue>, problems: &mut Problems) -> MetricOptions {
         return options;
     };
     unknown_keys(table, &["top", "idle_gpu_needs_cpu"], problems);
-    if let Some(value) = table.get("top") {
-        match value.get_ref() {
-            DeValue::Integer(number) => {
-                match usize::from_str_radix(number.as_str(), number.radix()) {
-                    Ok(top) if top <= MOST => options.top = top,
-                    _ => problems.add(value.span(), format!("metrics.top: write 0 to {MOST}")),
-                }
-            }
-            _ => wrong_type("metrics.top", "a whole number", value, problems),
-        }
+    if let Some(value) = table.get("top")
+        && let Some(top) = whole_number("metrics.top", value, 0..=MOST, problems)
+    {
+        options.top = top;
     }
     if let Some(value) = table.get("idle_gpu_needs_cpu") {
-        match value.get_ref() {
-            DeValue::Boolean(true) => options.idle_gpu = IdleGpu::NeedsCpu,
-            DeValue::Boolean(false) => options.idle_gpu = IdleGpu::Always,
-            _ => wrong_type("metrics.idle_gpu_needs_cpu", "true or false", value, problems),
-        }
+        options.idle_gpu = match boolean("metrics.idle_gpu_needs_cpu", value, problems) {
+            Some(true) => IdleGpu::NeedsCpu,
+            _ => IdleGpu::Always,
+        };
     }
     options
+}
+
+/// A whole number within a range.
+fn whole_number(
+    key: &str,
+    value: &Spanned<DeValue>,
+    range: RangeInclusive<usize>,
+    problems: &mut Problems,
+) -> Option<usize> {
+    let DeValue::Integer(number) = value.get_ref() else {
+        wrong_type(key, "a whole number", value, problems);
+        return None;
+    };
+    let number = usize::from_str_radix(number.as_str(), number.radix()).ok();
+    let number = number.filter(|number| range.contains(number));
+    if number.is_none() {
+        let words = format!("{key}: write {} to {}", range.start(), range.end());
+        problems.add(value.span(), words);
+    }
+    number
+}
+
+fn boolean(key: &str, value: &Spanned<DeValue>, problems: &mut Problems) -> Option<bool> {
+    match value.get_ref() {
+        DeValue::Boolean(yes) => Some(*yes),
+        _ => {
+            wrong_type(key, "true or false", value, problems);
+            None
+        }
+    }
 }
 
 /// What the site says of itself for other dashboards.

@@ -9,7 +9,8 @@ use toml::de::DeValue;
 
 use super::SecretPlace;
 use super::check::{Problems, unknown_keys, words, wrong_type};
-use super::reader::{Reader, certificates, is_readable_by_others, without_secrets};
+use super::reader::{Reader, certificates, is_readable_by_others};
+use super::secret::without_secrets;
 
 /// A provider, and where its secret is.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,7 +81,7 @@ pub(super) fn openid(value: &Spanned<DeValue>, problems: &mut Problems) -> Optio
         wrong_type(KEY, "a table ([access.openid])", value, problems);
         return None;
     };
-    unknown_keys(&without_secrets(table, KEY, &["client_secret"], problems), &KEYS, problems);
+    unknown_keys(&without_secrets(KEY, &["client_secret"], table, problems), &KEYS, problems);
     let reader = Reader { table, span: value.span(), key: KEY };
     // The issuer is compared letter by letter: a `/` at its end is a part of it.
     let is_address = reader.url("issuer", "https://sso.example.org/realms/hpc", problems);

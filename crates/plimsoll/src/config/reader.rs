@@ -1,18 +1,16 @@
 //! A table of the file that names a server and where its secrets are.
-//!
-//! A secret is never in the file itself, which is read by many and copied around: the file names
-//! another file, or a variable of the environment.
 
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use toml::Spanned;
 use toml::de::DeTable;
 
 use super::SecretPlace;
 use super::check::{Problems, string};
+use super::secret::secret_place;
 
 /// Reads the entries of a table.
 pub(super) struct Reader<'a, 'i> {
@@ -82,76 +80,8 @@ impl<'a> Reader<'a, '_> {
     }
 
     pub(super) fn secret(&self, name: &str, problems: &mut Problems) -> Option<SecretPlace> {
-        let (file, variable) = (format!("{name}_file"), format!("{name}_env"));
-        let path = self.text(&file, problems).map(|path| SecretPlace::File(path.into()));
-        let named =
-            self.text(&variable, problems).map(|name| SecretPlace::Variable(name.to_owned()));
-        if path.is_some() && named.is_some() {
-            let words = format!("{file} stands here, too: choose one");
-            self.complain(&variable, &words, problems);
-        }
-        path.or(named)
+        secret_place(self.key, name, self.table, problems)
     }
-}
-
-impl SecretPlace {
-    /// Where it is, as the configuration says it.
-    pub(super) fn shown(&self, name: &str) -> String {
-        match self {
-            SecretPlace::File(path) => format!("{name}_file {}", path.display()),
-            SecretPlace::Variable(variable) => format!("{name}_env ${variable}"),
-        }
-    }
-
-    /// Has its path begin at the file's folder.
-    pub(super) fn below(self, folder: &Path) -> SecretPlace {
-        match self {
-            SecretPlace::File(path) => SecretPlace::File(folder.join(path)),
-            SecretPlace::Variable(name) => SecretPlace::Variable(name),
-        }
-    }
-
-    /// The secret, read now and kept nowhere.
-    #[expect(clippy::disallowed_methods, reason = "the configuration names the variable")]
-    pub(crate) fn read(&self) -> Result<String> {
-        let text = match self {
-            SecretPlace::File(path) => std::fs::read_to_string(path)
-                .with_context(|| format!("cannot read {}", path.display()))?,
-            SecretPlace::Variable(name) => std::env::var(name)
-                .ok()
-                .with_context(|| format!("${name} is not set, which the configuration names"))?,
-        };
-        let text = text.trim();
-        if text.is_empty() || text.contains(['\n', '\r', '\0']) {
-            match self {
-                SecretPlace::File(path) => {
-                    bail!("{} is not one line with a secret", path.display())
-                }
-                SecretPlace::Variable(name) => bail!("${name} is not one line with a secret"),
-            }
-        }
-        Ok(text.to_owned())
-    }
-}
-
-/// The entries of a table but for secrets, each of which is a problem.
-pub(super) fn without_secrets<'i>(
-    table: &DeTable<'i>,
-    key: &str,
-    secrets: &[&str],
-    problems: &mut Problems,
-) -> DeTable<'i> {
-    let is_secret = |name: &str| secrets.contains(&name);
-    for secret in table.keys().filter(|key| is_secret(key.get_ref())) {
-        let name: &str = secret.get_ref();
-        let words = format!(
-            "{key}.{name}: a secret does not belong here: put it into a file that only Plimsoll's \
-             user may read, and name that as {name}_file"
-        );
-        problems.add(secret.span(), words);
-    }
-    let others = table.iter().filter(|(key, _)| !is_secret(key.get_ref()));
-    others.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 /// The certificates of a file, in PEM.

@@ -9,7 +9,8 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use super::check::{Problems, unknown_keys};
-use super::reader::{Reader, certificates, is_readable_by_others, without_secrets};
+use super::reader::{Reader, certificates, is_readable_by_others};
+use super::secret::without_secrets;
 use super::{Login, SearchServer};
 
 impl SearchServer {
@@ -61,8 +62,7 @@ pub(super) fn search_server(
     problems: &mut Problems,
 ) -> Option<SearchServer> {
     let Place { key, other_keys, .. } = place;
-    let secrets = ["password", "api_key"];
-    let others = without_secrets(table, key, &secrets, problems);
+    let others = without_secrets(key, &["password", "api_key"], table, problems);
     unknown_keys(&others, &[other_keys, &KEYS[..]].concat(), problems);
     let reader = Reader { table, span: span.clone(), key };
     let url = reader.url("url", "https://search.example.org:9200", problems);

@@ -156,6 +156,9 @@ trusted = ["127.0.0.1", "10.0.0.0/8"]
         }),
         openid: None,
         coordinators_of: vec!["alder".into()],
+        mail: None,
+        digests: check::default_digests(),
+        notify: check::default_notify(),
     };
     assert_eq!(config, Ok(expected));
 }
@@ -208,7 +211,7 @@ fn an_unknown_key_that_is_near_none_lists_the_valid_ones() {
     check(
         "email = 'x'",
         &[
-            r#"1:1: unknown key "email": there are "data_dir", "zone", "cluster", "groups", "gpu", "metrics", "push", "access", "allocation", "allocation_file", "constants""#,
+            r#"1:1: unknown key "email": there are "data_dir", "zone", "cluster", "groups", "gpu", "metrics", "push", "access", "allocation", "allocation_file", "constants", "mail", "digest", "notify""#,
         ],
     );
 }
@@ -889,4 +892,118 @@ fn a_file_of_allocations_stands_beside_the_configuration() {
     fs::write(&file, "name,user,unit,amount,from,to\nann,ann,cpu-hour,9,2026-01-01,2027-01-01\n")
         .unwrap();
     assert_eq!(read().unwrap().allocations[0].amount, 9.0);
+}
+
+#[test]
+fn who_gets_digests_and_letters_is_read() {
+    let config = read(
+        r#"
+[mail]
+server = "smtp.example.org"
+user = "plimsoll"
+password_file = "smtp-password"
+from = "Plimsoll <plimsoll@example.org>"
+retry_after = "10s"
+[digest]
+title = "CHTC"
+to = ["ann@example.org", "Ben <ben@example.org>"]
+sections = ["h200", "words", "gpus"]
+[[digest.section]]
+name = "h200"
+heading = "Who held {device}"
+report = "gpu-users"
+devices = ["H200", "A100*"]
+[[digest.webhook]]
+name = "chat"
+url_env = "CHAT_URL"
+[notify]
+address = "{user}@example.org"
+quiet_hours = "18-8"
+quiet_dates = ["2026-12-24..2027-01-02"]
+[[notify.rule]]
+name = "cpu"
+report = "wasters"
+amount = "cpu_hours_wasted"
+floor = 10
+share = "cpu_share"
+ratio = 0.5
+words = "{amount}"
+"#,
+    )
+    .unwrap();
+    let mail = config.mail.unwrap();
+    assert_eq!((mail.port, mail.security), (587, source::Security::StartTls));
+    let password = SecretPlace::File("/site/smtp-password".into());
+    assert_eq!(mail.login, Some(("plimsoll".to_owned(), password)));
+    assert_eq!(mail.retry_after, Duration::from_secs(10));
+    let headings: Vec<&str> =
+        config.digests.digest.parts.iter().map(|part| part.heading.as_str()).collect();
+    assert_eq!(
+        headings,
+        ["Who held H200", "Who held A100*", "What the words mean", "How much of the GPUs was used"]
+    );
+    assert_eq!(config.digests.to.len(), 2);
+    assert_eq!(config.digests.webhooks[0].url, SecretPlace::Variable("CHAT_URL".to_owned()));
+    let floors: Vec<(&str, f64)> =
+        config.notify.rules.iter().map(|rule| (rule.name.as_str(), rule.floor)).collect();
+    assert_eq!(floors, [("cpu", 10.0), ("memory", 5000.0), ("gpu", 100.0)]);
+    assert_eq!(config.notify.quiet_hours, Some((18, 8)));
+}
+
+#[test]
+fn what_is_wrong_with_digests_and_letters_is_said() {
+    check(
+        r#"[mail]
+server = "smtp.example.org"
+password = "secret"
+from = "nobody"
+[digest]
+to = ["ann@example.org", "ann@example.org", "ben"]
+sections = ["gpu"]
+[[digest.section]]
+name = "mine"
+heading = "Mine"
+report = "gpu-user"
+[[digest.section]]
+name = "other"
+heading = "Other"
+report = "gpu-usage"
+columns = ["clas"]
+options = { by = "moon" }
+[[digest.webhook]]
+name = "chat"
+url = "https://chat.example.org/secret"
+[notify]
+address = "ann@example.org"
+quiet_days = ["Caturday"]
+[[notify.rule]]
+name = "states"
+report = "states"
+amount = "jobs"
+floor = 1
+share = "jobs"
+ratio = 75
+words = "w"
+"#,
+        &[
+            "3:1: mail.password: a secret does not belong here: put it into a file that only \
+             Plimsoll's user may read, and name that as password_file",
+            "4:8: mail.from: \"nobody\" is no mail address",
+            "6:6: digest.to: \"ann@example.org\" stands here twice",
+            "6:6: digest.to: \"ben\" is no mail address",
+            "7:12: digest.sections: there is no \"gpu\": did you mean \"gpus\"?",
+            "11:10: digest.section.report: there is no report \"gpu-user\"; did you mean \
+             \"gpu-users\"?",
+            "16:11: digest.section.columns: gpu-usage has no column \"clas\": did you mean \"class\"?",
+            "17:11: digest.section.options: there is no by \"moon\"; there are class, device, memory, \
+             tier, machine, cluster, hour",
+            "18:1: digest.webhook: \"chat\" has no address: name a url_file or a url_env that has it",
+            "20:1: digest.webhook.url: a secret does not belong here: put it into a file that only \
+             Plimsoll's user may read, and name that as url_file",
+            "22:11: notify.address: \"ann@example.org\": write \"{user}@example.org\"",
+            "23:14: notify.quiet_days: \"Caturday\" is no day: did you mean \"Saturday\"?",
+            "24:1: notify.rule.report: states has no column \"user\"",
+            "30:9: notify.rule.ratio: a part of one, such as 0.75",
+        ],
+    );
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 const STREET: [(&str, &[&str]); 8] = [
     ("record", &["arrow"]),
     ("report", &[]),
-    ("source", &["record"]),
+    ("source", &["record", "lettre"]),
     ("lake", &["record", "arrow", "object_store", "parquet", "rusqlite"]),
     ("query", &["lake", "record", "report", "datafusion", "object_store"]),
     ("view", &["report"]),
@@ -17,7 +17,7 @@ const STREET: [(&str, &[&str]); 8] = [
 ];
 
 /// Dependencies that a crate may not have unless the street says so.
-const GUARDED: [&str; 14] = [
+const GUARDED: [&str; 15] = [
     "record",
     "report",
     "source",
@@ -32,6 +32,7 @@ const GUARDED: [&str; 14] = [
     "object_store",
     "axum",
     "rusqlite",
+    "lettre",
 ];
 
 #[test]

@@ -476,6 +476,7 @@ mod gpu_at;
 mod gpu_doubts;
 mod gpu_draining;
 mod gpu_efficiency;
+mod gpu_left_out;
 mod gpu_machines;
 mod gpu_monthly;
 mod gpu_prevented;
@@ -558,6 +559,7 @@ pub static ANALYSES: [&Analysis; 46] = [
     &gpu_machines::ANALYSIS,
     &gpu_draining::ANALYSIS,
     &gpu_prevented::ANALYSIS,
+    &gpu_left_out::ANALYSIS,
     &gpu_monthly::ANALYSIS,
     &gpu_weekly::ANALYSIS,
     &gpu_timeseries::ANALYSIS,

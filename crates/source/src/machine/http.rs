@@ -73,7 +73,7 @@ impl Secret {
         Secret(text.into())
     }
 
-    fn reveal(&self) -> &str {
+    pub(super) fn reveal(&self) -> &str {
         &self.0
     }
 }

@@ -31,8 +31,22 @@ impl Format for Markdown {
 }
 
 fn write(report: &Report) -> Vec<u8> {
+    let mut text = format!("## {}\n\n{}\n", escaped(&visible(&report.title)), table(report));
+    for line in ending(report) {
+        let (sign, words) = match &line {
+            Line::Plain(words) => ("", words),
+            Line::Warning(words) => ("**Warning:** ", words),
+            Line::Note(words) => ("Note: ", words),
+        };
+        text += &format!("- {sign}{}\n", escaped(words));
+    }
+    text.into_bytes()
+}
+
+/// The report's table, or what stands in its place.
+pub(crate) fn table(report: &Report) -> String {
     let table = &report.table;
-    let mut text = format!("## {}\n\n", escaped(&visible(&report.title)));
+    let mut text = String::new();
     if table.rows.is_empty() || table.columns.is_empty() {
         text.push_str(&escaped(&nothing(report)));
         text.push('\n');
@@ -46,16 +60,7 @@ fn write(report: &Report) -> Vec<u8> {
             }));
         }
     }
-    text.push('\n');
-    for line in ending(report) {
-        let (sign, words) = match &line {
-            Line::Plain(words) => ("", words),
-            Line::Warning(words) => ("**Warning:** ", words),
-            Line::Note(words) => ("Note: ", words),
-        };
-        text += &format!("- {sign}{}\n", escaped(words));
-    }
-    text.into_bytes()
+    text
 }
 
 fn line(cells: impl Iterator<Item = String>) -> String {
@@ -68,7 +73,7 @@ fn alignment(unit: Unit) -> &'static str {
 
 /// The text with every character that Markdown, a table of it, or HTML inside it would read as a
 /// sign made to stand for itself.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -12,6 +12,8 @@ use report::Report;
 pub(crate) use csv::write_line as write_csv_line;
 pub(crate) use html::class as html_class;
 pub(crate) use json::{coverage as json_coverage, lines as json_lines, period as json_period};
+pub(crate) use markdown::{escaped as escaped_markdown, table as markdown_table};
+pub(crate) use text::write as write_text;
 
 /// Every format, in the order in which help and documents list them.
 pub static FORMATS: [&dyn Format; 5] =

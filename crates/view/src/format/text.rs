@@ -50,7 +50,8 @@ fn said_once(endings: &[Vec<Line>], index: usize) -> Vec<&Line> {
     endings[index].iter().filter(is_due).collect()
 }
 
-fn write(report: &Report, ending: &[&Line], look: &Look) -> String {
+/// A report, and what is to be said below it.
+pub(crate) fn write(report: &Report, ending: &[&Line], look: &Look) -> String {
     let table = &report.table;
     let mut text = String::new();
     text += &styled(&visible(&report.title), theme::BOLD, look);

@@ -93,7 +93,7 @@ impl PictureLook {
     /// SVG's units, as CSS has them.
     const UNITS_PER_INCH: f64 = 96.0;
 
-    fn style(&self) -> crate::chart::Style<'static> {
+    pub(crate) fn style(&self) -> crate::chart::Style<'static> {
         crate::chart::Style {
             theme: self.theme,
             width: (self.width_inches * PictureLook::UNITS_PER_INCH).max(200.0),

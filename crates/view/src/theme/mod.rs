@@ -1,5 +1,6 @@
 //! The one place that knows what a colour is.
 
+pub(crate) mod mail;
 mod palette;
 
 pub(crate) use palette::{Color, Fill, Hatch, letter, night_rules};

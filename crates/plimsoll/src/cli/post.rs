@@ -1,0 +1,114 @@
+//! The words of the commands that write to people.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use jiff::{Timestamp, ToSpan};
+use query::Question;
+use report::{Period, Rhythm};
+
+use super::{TOO_EARLY, between, question_about};
+use crate::config::Config;
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll digest weekly                            the last whole week, in the terminal\n  \
+    plimsoll digest monthly -o october.html\n  \
+    plimsoll digest weekly --from 2026-11-02 --to 2026-11-09 --format pdf -o week.pdf\n  \
+    plimsoll digest daily --mail --dry-run            what would be sent\n  \
+    30 6 * * 1 plimsoll digest weekly --mail          a line for cron\n\n\
+    The period is the last day, week (from Monday) or month of the site's calendar that is over. Who\n\
+    got it already does not get it again. Sections, recipients and the mail server are in\n\
+    plimsoll.toml: docs/digest.md.\n\n\
+    Exit status: 0 done, 1 somebody could not be reached or files could not be read, 2 could not.")]
+pub(crate) struct Digest {
+    /// daily, weekly or monthly
+    #[arg(value_name = "HOW OFTEN", value_parser = ["daily", "weekly", "monthly"])]
+    rhythm: String,
+    /// From this day or moment on, instead (2026-11-01, 2026-11-01T12:00, 2026-11-01T12:00:00Z)
+    #[arg(long, value_name = "TIME")]
+    from: Option<String>,
+    /// Until this day or moment, not included [default: now]
+    #[arg(long, value_name = "TIME")]
+    to: Option<String>,
+    /// Only this cluster; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Vec<String>,
+    /// text, markdown, html or pdf [default: by the file's ending, else text]
+    #[arg(long, value_name = "FORMAT", conflicts_with = "mail")]
+    pub(crate) format: Option<String>,
+    /// Write to a file instead of the terminal
+    #[arg(short, long, value_name = "FILE", conflicts_with = "mail")]
+    pub(crate) output: Option<PathBuf>,
+    /// Put a pseudonym in the place of each user: always the same for the same user
+    #[arg(long)]
+    anonymize: bool,
+    /// Send it to those whom plimsoll.toml names, by mail and to webhooks
+    #[arg(long)]
+    pub(crate) mail: bool,
+    /// Show the head and the text of what would be sent, and send nothing
+    #[arg(long, requires = "mail")]
+    pub(crate) dry_run: bool,
+    /// Send it also to those who have it already
+    #[arg(long, requires = "mail")]
+    pub(crate) again: bool,
+}
+
+impl Digest {
+    pub(crate) fn rhythm(&self) -> Rhythm {
+        let named = Rhythm::ALL.into_iter().find(|rhythm| rhythm.name() == self.rhythm);
+        named.expect("clap takes these words only")
+    }
+
+    pub(crate) fn question(&self, config: &Config, now: Timestamp) -> Result<Question> {
+        let period = match between(self.from.as_deref(), self.to.as_deref(), &config.zone, now)? {
+            Some(period) => period,
+            None => self.rhythm().last_whole(&config.zone, now).context(TOO_EARLY)?,
+        };
+        let question = question_about(config, period, &self.cluster, now);
+        Ok(Question { anonymize: self.anonymize, ..question })
+    }
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    plimsoll notify                       who would get a letter about the last days, and what it says\n  \
+    plimsoll notify --csv waste.csv       the same as a list for staff\n  \
+    plimsoll notify --send                sends them\n  \
+    0 9 * * * plimsoll notify --send      a line for cron: nobody gets one too often\n\n\
+    Who wasted enough, how often one may be told and when nobody is told are rules in plimsoll.toml:\n\
+    docs/digest.md.\n\n\
+    Exit status: 0 done, 1 somebody could not be reached, 2 could not.")]
+pub(crate) struct Notify {
+    /// From this day or moment on [default: so many whole days before today as the rules say]
+    #[arg(long, value_name = "TIME")]
+    from: Option<String>,
+    /// Until this day or moment, not included [default: now]
+    #[arg(long, value_name = "TIME")]
+    to: Option<String>,
+    /// Only this cluster; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Vec<String>,
+    /// Write who wasted what, and who gets a letter, to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Send the letters; without it nothing is sent
+    #[arg(long)]
+    pub(crate) send: bool,
+}
+
+impl Notify {
+    pub(crate) fn question(&self, config: &Config, now: Timestamp) -> Result<Question> {
+        let period = match between(self.from.as_deref(), self.to.as_deref(), &config.zone, now)? {
+            Some(period) => period,
+            None => {
+                let today = now.to_zoned(config.zone.clone()).date();
+                let days = i64::from(config.notify.days).days();
+                let first = today.checked_sub(days).context(TOO_EARLY)?;
+                Period::of_days(first, today, &config.zone).context(TOO_EARLY)?
+            }
+        };
+        Ok(question_about(config, period, &self.cluster, now))
+    }
+}

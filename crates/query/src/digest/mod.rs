@@ -1,0 +1,161 @@
+//! A digest: what several analyses answer about one period, put together as a document.
+//!
+//! Which analyses, with which columns and beside what of the period before, is data. No number is
+//! asked otherwise than `plimsoll report` asks it.
+
+mod compare;
+mod part;
+mod words;
+
+use std::collections::HashSet;
+
+use anyhow::{Context, Result};
+use futures::try_join;
+use lake::Lake;
+use report::{Document, Picture, Report, Section, Value};
+
+use crate::{Ask, Gpus, Question, Refused, Selection, analysis, draw, run_each};
+
+pub use part::{ChartPart, Digest, Kept, Part, ReportPart, Shares, Shows};
+
+/// Answers all that a digest asks about the question's period, and about the one before it where
+/// that is to be compared.
+pub async fn digest(lake: &Lake, digest: &Digest, question: &Question) -> Result<Document> {
+    let parts: Vec<&ReportPart> = digest.parts.iter().filter_map(Part::report).collect();
+    let compared: Vec<&ReportPart> =
+        parts.iter().copied().filter(|part| !part.compare.is_empty()).collect();
+    let period = question.period.before().context("the period begins before the calendar does")?;
+    let question_before = Question { period, ..question.clone() };
+    let (mut reports, earlier, charts) = try_join!(
+        answers(lake, &parts, question),
+        answers(lake, &compared, &question_before),
+        charts(lake, digest, question),
+    )?;
+    let coverage = reports
+        .iter()
+        .find(|report| report.period == question.period)
+        .map(|report| report.coverage.clone())
+        .unwrap_or_default();
+    let shares = digest.shares.as_ref().map(|shares| shares.of(&parts, &reports, question));
+
+    let mut earlier = earlier.into_iter();
+    let mut charts = charts.into_iter();
+    let mut reports = reports.drain(..);
+    let mut sections = Vec::new();
+    for part in &digest.parts {
+        match &part.shows {
+            Shows::Report(shown) => {
+                let report = reports.next().expect("every part has its report");
+                let before = if shown.compare.is_empty() { None } else { earlier.next() };
+                sections.extend(shown_sections(part, shown, report, before, question)?);
+            }
+            Shows::Chart(_) => {
+                let picture = charts.next().expect("every chart has its picture");
+                sections.extend(picture.map(|picture| {
+                    Section::Picture(Picture { title: part.heading.clone(), ..picture })
+                }));
+            }
+            Shows::Words => {
+                let words = words::report(part, &sections, question, &coverage);
+                if !words.table.rows.is_empty() {
+                    sections.push(Section::Report(words));
+                }
+            }
+        }
+    }
+    say_once(&mut sections);
+    Ok(Document {
+        title: digest.title.clone(),
+        period: question.period.clone(),
+        coverage,
+        shares: shares.unwrap_or_default(),
+        sections,
+    })
+}
+
+async fn answers(lake: &Lake, parts: &[&ReportPart], question: &Question) -> Result<Vec<Report>> {
+    let asks: Vec<Ask> = parts
+        .iter()
+        .map(|part| {
+            let options = part.options.clone();
+            Ok(Ask { analysis: analysis(&part.report)?, options, top: None })
+        })
+        .collect::<Result<_>>()?;
+    run_each(lake, &asks, question).await
+}
+
+/// The charts of what GPUs did, all from one look at their spans; none where there are no GPUs.
+async fn charts(lake: &Lake, digest: &Digest, question: &Question) -> Result<Vec<Option<Picture>>> {
+    let wished: Vec<_> = digest.parts.iter().filter_map(Part::chart).collect();
+    if wished.is_empty() {
+        return Ok(Vec::new());
+    }
+    let gpus = match Gpus::read(lake, question, &Selection::default()).await {
+        Ok(gpus) => gpus,
+        Err(error) if error.is::<Refused>() => return Ok(vec![None; wished.len()]),
+        Err(error) => return Err(error),
+    };
+    wished.into_iter().map(|chart| gpus.chart(chart.chart()?, None, chart.by).map(Some)).collect()
+}
+
+/// A part's picture and table; nothing if there is nothing to say.
+fn shown_sections(
+    part: &Part,
+    shown: &ReportPart,
+    mut report: Report,
+    before: Option<Report>,
+    question: &Question,
+) -> Result<Vec<Section>> {
+    shown.keep_rows(&mut report.table);
+    if !says_something(&report) {
+        return Ok(Vec::new());
+    }
+    report.title.clone_from(&part.heading);
+    let mut sections = Vec::new();
+    if shown.is_drawn {
+        let question = Question { options: shown.options.clone(), ..question.clone() };
+        let picture = draw(analysis(&shown.report)?, &question, &report)?;
+        // What is to be known of the numbers stands below the table.
+        sections.push(Section::Picture(Picture { notes: Vec::new(), ..picture }));
+    }
+    if let Some(before) = before {
+        let gaps = before.coverage.gaps();
+        if gaps.is_empty() {
+            compare::put_beside(&mut report.table, &before.table, &shown.compare);
+        } else {
+            let gaps = gaps.join("; ");
+            report
+                .notes
+                .push(format!("The period before is incomplete, and not compared: {gaps}."));
+        }
+    }
+    shown.keep_columns(&mut report.table);
+    if let Some(top) = shown.top {
+        report.keep_first(top);
+    }
+    sections.push(Section::Report(report));
+    Ok(sections)
+}
+
+/// Whether there is a number other than zero, or words where there are no numbers.
+fn says_something(report: &Report) -> bool {
+    let table = &report.table;
+    let has_numbers = table.columns.iter().any(|column| column.unit.is_numeric());
+    let says = |value: &Value| match value.number() {
+        Some(number) => number != 0.0,
+        None => !has_numbers && *value != Value::Unknown,
+    };
+    table.rows.iter().flatten().any(says)
+}
+
+/// Leaves a note below the first of the sections that have it.
+fn say_once(sections: &mut [Section]) {
+    let mut said = HashSet::new();
+    for section in sections {
+        let notes = match section {
+            Section::Report(report) => &mut report.notes,
+            Section::Picture(picture) => &mut picture.notes,
+        };
+        notes.retain(|note| said.insert(note.clone()));
+    }
+}
