@@ -9,18 +9,19 @@ fn key(address: &str) -> Key {
 
 /// Versions of a lake, each after something was collected.
 static VERSIONS: LazyLock<[Version; 3]> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().unwrap();
-    let lake = lake::Lake::open(folder.path()).unwrap();
-    std::fs::create_dir(folder.path().join("tracker")).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    ["1", "12", "123"].map(|text| {
-        std::fs::write(folder.path().join("tracker/maple.json"), text).unwrap();
-        let lake = lake.clone();
-        // Not within the runtime of the test that is the first to ask.
-        std::thread::scope(|scope| {
-            scope.spawn(|| runtime.block_on(lake.version()).unwrap()).join().unwrap()
+    // Not within the runtime of the test that is the first to ask.
+    std::thread::spawn(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let lake = lake::Lake::open(folder.path()).unwrap();
+        std::fs::create_dir(folder.path().join("tracker")).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        ["1", "12", "123"].map(|text| {
+            std::fs::write(folder.path().join("tracker/maple.json"), text).unwrap();
+            runtime.block_on(lake.version()).unwrap()
         })
     })
+    .join()
+    .unwrap()
 });
 
 /// A moment so many seconds after another, after so many collections.
