@@ -209,9 +209,9 @@ physics = ["alice"]
 #[test]
 fn an_unknown_key_that_is_near_none_lists_the_valid_ones() {
     check(
-        "email = 'x'",
+        "planet = 'x'",
         &[
-            r#"1:1: unknown key "email": there are "data_dir", "zone", "cluster", "groups", "gpu", "metrics", "push", "access", "allocation", "allocation_file", "constants", "mail", "digest", "notify""#,
+            r#"1:1: unknown key "planet": there are "data_dir", "zone", "cluster", "groups", "gpu", "metrics", "push", "access", "allocation", "allocation_file", "constants", "mail", "digest", "notify""#,
         ],
     );
 }

@@ -1,7 +1,9 @@
 //! The digest of the demo: the same numbers as the reports, in every format.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
@@ -16,11 +18,17 @@ fn run(words: &[&str]) -> Said {
     plimsoll(DEMO.folder.path(), &all)
 }
 
-/// The digest of the demo's three days.
-fn digest(format: &str) -> String {
-    let said = run(&[&["digest", "weekly", "--format", format][..], &PERIOD].concat());
-    assert_eq!((said.status, said.stderr.as_str()), (0, ""));
-    said.stdout
+/// The digest of the demo's three days in a format, made once.
+fn digest(format: &str) -> &'static str {
+    static DIGESTS: LazyLock<BTreeMap<&str, String>> = LazyLock::new(|| {
+        let made = ["text", "markdown", "html"].map(|format| {
+            let said = run(&[&["digest", "weekly", "--format", format][..], &PERIOD].concat());
+            assert_eq!((said.status, said.stderr.as_str()), (0, ""));
+            (format, said.stdout)
+        });
+        made.into()
+    });
+    &DIGESTS[format]
 }
 
 /// The rows of a table of Markdown below a heading, their cells as they are shown.
@@ -59,7 +67,7 @@ fn its_numbers_are_those_of_the_reports() {
         let alone = run(&words).stdout;
         let title = alone.lines().next().unwrap().trim_start_matches("## ");
         let alone = rows(&format!("\n{alone}"), title);
-        let shown = rows(&markdown, heading);
+        let shown = rows(markdown, heading);
         assert_eq!(shown.len(), (top + 1).min(alone.len()), "{heading}");
         assert!(shown.len() > 1, "{heading}");
         for (place, name) in shown[0].iter().enumerate() {
@@ -102,7 +110,7 @@ fn what_was_before_is_what_the_report_of_the_time_before_says() {
 fn it_is_as_it_was_in_every_format() {
     insta::assert_snapshot!("digest_text", digest("text"));
     insta::assert_snapshot!("digest_markdown", digest("markdown"));
-    insta::assert_snapshot!("digest_html", without_drawings(&digest("html")));
+    insta::assert_snapshot!("digest_html", without_drawings(digest("html")));
 }
 
 /// Pictures have snapshots of their own.

@@ -192,9 +192,9 @@ fn chart(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Option
         Ok(NamedChart::Report(_)) => {
             let words =
                 format!("{key}: {name} draws a report: write report = {name:?} and drawn = true");
-            problems.add(span.clone(), words);
+            problems.add(span, words);
         }
-        Err(error) => problems.add(span.clone(), format!("{key}: {error}")),
+        Err(error) => problems.add(span, format!("{key}: {error}")),
     }
     let by = match table.get("by") {
         None => By::Class,
