@@ -4,8 +4,8 @@ mod access;
 mod allocation_file;
 mod check;
 mod openid;
-mod reader;
 mod post;
+mod reader;
 mod search_server;
 mod secret;
 

@@ -11,8 +11,8 @@ pub mod simulated;
 pub mod slurm;
 
 pub use machine::{
-    Command, Content, Failure, Hypertext, Letter, Live, Machine, MailServer, Method, Request, Response,
-    Secret, Security, is_mail_address,
+    Command, Content, Failure, Hypertext, Letter, Live, Machine, MailServer, Method, Request,
+    Response, Secret, Security, is_mail_address,
 };
 pub use parsed::{Parsed, Parser, Rejected, parse};
 
