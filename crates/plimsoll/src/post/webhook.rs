@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use source::{Failure, Machine, Method, Request};
+use source::{Content, Failure, Machine, Method, Request};
 
 use super::{Patience, patiently};
 use crate::config::Webhook;
@@ -25,7 +25,7 @@ pub(crate) fn tell(
     let request = Request {
         method: Method::Post,
         url,
-        body: Some(serde_json::json!({ "text": text }).to_string()),
+        body: Some(Content::Json(serde_json::json!({ "text": text }).to_string())),
         authorization: None,
         certificates: None,
         time_limit: Duration::from_secs(30),

@@ -534,7 +534,7 @@ pub struct Column {
 }
 
 /// Every analysis, in the order in which help and pages list them.
-pub static ANALYSES: [&Analysis; 46] = [
+pub static ANALYSES: [&Analysis; 47] = [
     &cluster_summary::ANALYSIS,
     &daily::ANALYSIS,
     &usage_by_user::ANALYSIS,
