@@ -190,7 +190,7 @@ def check_time(browser, address):
     box = page.locator("figure.timed svg").first.bounding_box()
 
     def drag(start, end):
-        y = box["y"] + box["height"] / 2
+        y = box["y"] + 100  # a heatmap of many rows is higher than the screen
         page.mouse.move(box["x"] + start * box["width"], y)
         page.mouse.down()
         page.mouse.move(box["x"] + end * box["width"], y, steps=5)
