@@ -24,7 +24,7 @@ PEOPLE = {"ann": ["hpc"], "bob": ["students"]}
 
 
 def main(plimsoll, folder):
-    with provider() as issuer, serving(plimsoll, folder, issuer) as address:
+    with provider() as issuer, serving(plimsoll, folder, issuer) as (address, place):
         ann = Browser(address)
         assert ann.get("users")[1].endswith("login?next=%2Fusers")
         status, landed = ann.log_in("ann", "users?days=30")
@@ -55,6 +55,8 @@ def main(plimsoll, folder):
         form = re.search(r'name="form" value="([0-9a-f]+)"', bob.text("logout")).group(1)
         bob.open(f"{address}logout", {"form": form})
         assert bob.get("users")[1].endswith("login?next=%2Fusers"), "bob has left"
+        record = pathlib.Path(place, "access/requests.log").read_text()
+        assert "/openid-return" in record and "code=" not in record, "a code is in the record"
     print("the flow works, and nothing else does")
 
 
@@ -147,7 +149,7 @@ def serving(plimsoll, folder, issuer):
         process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
         process.stderr.readline()  # it says where it listens once it does
         try:
-            yield address
+            yield address, place
         finally:
             process.terminate()
             print(process.stderr.read())

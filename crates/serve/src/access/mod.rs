@@ -118,11 +118,19 @@ pub(crate) async fn admit(
             who: name.as_deref(),
             from: known.access.origin(peer, &headers),
             method: &method,
-            address: &uri,
+            address: told(&uri),
             status: response.status(),
         });
     }
     response
+}
+
+/// What of an address is recorded: a provider's code, with which a session is had, is not.
+fn told(uri: &Uri) -> &str {
+    match uri.path_and_query() {
+        Some(address) if uri.path() != rule::OPENID_RETURN => address.as_str(),
+        _ => uri.path(),
+    }
 }
 
 /// What a route needs; nothing if nobody has decided. What has no route is for nobody but those who

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use anyhow::Result;
-use axum::http::{Method, StatusCode, Uri};
+use axum::http::{Method, StatusCode};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -17,14 +17,15 @@ pub(super) struct Log {
     file: Mutex<File>,
 }
 
-/// A request. It holds nothing that is secret: tokens and passwords are in no address.
+/// A request. It holds nothing that is secret: tokens and passwords are in no address, and of one that has
+/// a provider's code the path alone is told.
 pub(super) struct Line<'a> {
     pub(super) time: Timestamp,
     /// Unknown where nobody asked.
     pub(super) who: Option<&'a str>,
     pub(super) from: IpAddr,
     pub(super) method: &'a Method,
-    pub(super) address: &'a Uri,
+    pub(super) address: &'a str,
     pub(super) status: StatusCode,
 }
 
@@ -39,7 +40,7 @@ impl Log {
             "who": line.who,
             "from": line.from,
             "method": line.method.as_str(),
-            "address": line.address.path_and_query().map(|address| address.as_str()),
+            "address": line.address,
             "status": line.status.as_u16(),
         });
         let mut file = self.file.lock().expect("no holder of this lock panics");

@@ -17,6 +17,8 @@ pub enum Need {
 
 /// The style sheet and the script.
 pub(super) const ASSET: &str = "/asset/{name}";
+/// Where a provider of single sign-on sends browsers back to.
+pub(super) const OPENID_RETURN: &str = "/openid-return";
 
 /// Every route, and what it needs. What endings of a page show is what the page shows.
 static RULES: [(&str, Need); 29] = [
@@ -53,7 +55,7 @@ static RULES: [(&str, Need); 29] = [
 ];
 
 /// What shows nothing of the site.
-static OPEN: [&str; 5] = [ASSET, "/login", "/logout", "/openid", "/openid-return"];
+static OPEN: [&str; 5] = [ASSET, "/login", "/logout", "/openid", OPENID_RETURN];
 
 /// What a route needs; nothing is known of one that is not in the list.
 pub(super) fn of(path: &str) -> Option<Need> {
