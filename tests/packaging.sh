@@ -12,6 +12,7 @@ done
 complaints=$(systemd-analyze verify --man=no "$units"/* 2>&1) || { echo "$complaints"; exit 1; }
 # What is said of other units of this machine is none of ours.
 if grep -F plimsoll <<<"$complaints"; then exit 1; fi
+mv "$units/plimsoll-digest@.service" "$units/plimsoll-digest@weekly.service" # one that it is for
 for unit in "$units"/*.service; do
     # In tenths: 100 is a service without any protection.
     systemd-analyze security --offline=true --threshold=20 --no-pager "$unit" >"$units/security" ||
@@ -20,11 +21,11 @@ done
 
 # With --help behind it a command line is read, and not carried out.
 commands() {
-    sed -n 's#^ExecStart=/usr/local/bin/plimsoll ##p' systemd/*.service
-    sed -n 's#^[*/0-9]* [^A-Z]* plimsoll plimsoll \([^>|]*\) 2>.*#\1#p' cron.d/plimsoll
+    sed -n 's#^ExecStart=/usr/local/bin/plimsoll ##p' systemd/*.service | sed 's#%i#weekly#'
+    sed -n 's#^\(\# \)\?[*/0-9]* [^A-Z]* plimsoll plimsoll \([^>|]*\) 2>.*#\2#p' cron.d/plimsoll
     sed -n 's#.*plimsoll \(--config [^|`]*\)#\1#p' README.md
 }
-[ "$(commands | wc -l)" = 5 ] || { commands; exit 1; }
+[ "$(commands | wc -l)" = 7 ] || { commands; exit 1; }
 commands | while read -r command; do
     # shellcheck disable=SC2086 # a command line is words
     "$plimsoll" $command --help >/dev/null || { echo "not a command line: plimsoll $command"; exit 1; }

@@ -1,8 +1,10 @@
 //! The command line, and its help.
 
 mod post;
+mod shell;
 
 pub(crate) use post::{Digest, Notify};
+pub(crate) use shell::{Completions, Man};
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -103,6 +105,10 @@ pub(crate) enum Command {
     Token(Token),
     /// Fill a folder with a simulated site of two clusters, and show the first reports
     Demo(Demo),
+    /// Print what a shell needs to complete these commands
+    Completions(Completions),
+    /// Write the manual pages into a folder
+    Man(Man),
 }
 
 #[derive(Args)]
@@ -595,8 +601,8 @@ pub(crate) struct ExportJobs {
 
 #[derive(Args)]
 #[command(after_help = "Example:\n  plimsoll serve --listen 127.0.0.1:8040\n\n\
-    There are no accounts yet: whoever reaches the address sees every report. Keep it on this\n\
-    machine, or behind a server that asks who is there.")]
+    Without [access] in plimsoll.toml it is for this machine alone, where everybody sees everything;\n\
+    docs/security.md says how others are let in.")]
 pub(crate) struct Serve {
     /// Address and port
     #[arg(long, default_value = "127.0.0.1:8040", value_name = "ADDRESS")]
@@ -646,9 +652,12 @@ pub(crate) enum Token {
 }
 
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  plimsoll demo\n  plimsoll demo --days 3 --until 2026-11-01 --seed 7"
-)]
+#[command(after_help = "Examples:\n  \
+    plimsoll demo\n  \
+    plimsoll demo --days 3 --until 2026-11-01 --seed 7\n  \
+    plimsoll demo --serve                 a site that goes on, in a browser\n\n\
+    A demo that --serve made goes on where it is, with the same --days and --seed, for a week; the\n\
+    time in which nobody looked is unknown. After that it is made again.")]
 pub(crate) struct Demo {
     /// The folder to fill; an earlier demo in it is replaced
     #[arg(default_value = "plimsoll-demo")]
@@ -662,6 +671,15 @@ pub(crate) struct Demo {
     /// How many days of history
     #[arg(long, default_value_t = 14, value_parser = clap::value_parser!(u16).range(1..=366))]
     pub(crate) days: u16,
+    /// Show it as web pages until Ctrl-C; the site lives on meanwhile, and is looked at
+    #[arg(long, conflicts_with = "until")]
+    pub(crate) serve: bool,
+    /// Address and port of the pages
+    #[arg(long, default_value = "127.0.0.1:8040", value_name = "ADDRESS", requires = "serve")]
+    pub(crate) listen: SocketAddr,
+    /// How often the site is looked at meanwhile (s, m or h)
+    #[arg(long, default_value = "1m", value_name = "TIME", value_parser = cadence, requires = "serve")]
+    pub(crate) collect: Duration,
 }
 
 /// What a question is about.
@@ -693,6 +711,11 @@ pub(crate) struct Output {
 }
 
 impl Site {
+    /// The site of a configuration that the program wrote itself.
+    pub(crate) fn of(config: PathBuf) -> Site {
+        Site { config: Some(config), data_dir: None }
+    }
+
     /// Reads and checks the configuration, before anything starts.
     pub(crate) fn load(&self) -> Result<Config> {
         let mut config = Config::load(self.config.as_deref(), &environment()?)?;

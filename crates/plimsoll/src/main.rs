@@ -106,6 +106,8 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::User(arguments) => command::access::user(&site.load()?, &arguments),
         Command::Token(arguments) => command::access::token(&site.load()?, &arguments),
         Command::Demo(arguments) => runtime.block_on(command::demo::run(&site.load()?, &arguments)),
+        Command::Completions(arguments) => command::shell::completions(&arguments),
+        Command::Man(arguments) => command::shell::man(&arguments),
     }
 }
 

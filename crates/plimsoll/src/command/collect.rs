@@ -125,15 +125,21 @@ pub(super) struct Collecting {
 impl Collecting {
     /// Begins the cycles, at a cadence where the configuration names none.
     pub(super) fn start(order: &Order, clusters: Vec<Cluster>, cadence: Duration) -> Collecting {
+        let rounds = clusters.into_iter().map(|cluster| {
+            let own_cadence = cluster.own_cadence.or(Some(cadence));
+            let cluster = Cluster { own_cadence, ..cluster };
+            Round { machine: machine(&cluster), every: cluster.cadence(), cluster }
+        });
+        Collecting::of(order, rounds)
+    }
+
+    /// Begins the cycles of machines that are given.
+    pub(super) fn of(order: &Order, rounds: impl Iterator<Item = Round>) -> Collecting {
         let (stop, stopped) = watch::channel(false);
-        let work = clusters
-            .into_iter()
-            .map(|cluster| {
-                let own_cadence = cluster.own_cadence.or(Some(cadence));
-                let cluster = Cluster { own_cadence, ..cluster };
-                let machine = machine(&cluster);
-                let pace = UntilStopped { clock: machine.clone(), stopped: stopped.clone() };
-                tokio::spawn(cycles(order.clone(), cluster, machine, pace, complain))
+        let work = rounds
+            .map(|round| {
+                let pace = UntilStopped { clock: round.machine.clone(), stopped: stopped.clone() };
+                tokio::spawn(cycles(order.clone(), round, pace, complain))
             })
             .collect();
         Collecting { stop, work }
@@ -150,17 +156,23 @@ impl Collecting {
     }
 }
 
+/// A cluster, where it is asked, and how often.
+pub(super) struct Round {
+    pub(super) cluster: Cluster,
+    pub(super) machine: Arc<dyn Machine>,
+    pub(super) every: Duration,
+}
+
 /// The cycles of one cluster, at whole multiples of its cadence: however long one takes, the next
 /// is not late, and two never run at once. One that outlasts its cadence leaves moments out, which
 /// is said when it begins to be so.
 async fn cycles(
     order: Order,
-    cluster: Cluster,
-    machine: Arc<dyn Machine>,
+    Round { cluster, machine, every: cadence }: Round,
     mut pace: impl Pace,
     mut say: impl FnMut(&str) + Send,
 ) {
-    let (name, cadence) = (&cluster.name, cluster.cadence());
+    let name = &cluster.name;
     let mut is_late = false;
     loop {
         let began = machine.now();

@@ -20,54 +20,112 @@ use view::PictureLook;
 use crate::cli::Demo;
 use crate::collector::{Collector, Summary, Wanted};
 use crate::command::collect::progress;
-use crate::command::demo_config;
 use crate::command::output::terminal;
+use crate::command::{demo_config, demo_live};
 use crate::config::{Cluster, Config, Kind};
 use crate::{Outcome, complain};
 
 pub(crate) async fn run(config: &Config, arguments: &Demo) -> Result<Outcome> {
+    let now = Live::default().now();
+    if arguments.serve {
+        return demo_live::run(config, arguments, now).await;
+    }
     let end = match arguments.until {
         Some(day) => day.to_zoned(TimeZone::UTC)?.timestamp(),
-        None => today(Live::default().now())?,
+        None => day_of(now)?,
     };
-    let mark = format!(
-        "{}\n",
-        serde_json::json!({ "seed": arguments.seed, "until": end.to_string(), "days": arguments.days })
-    );
-    make_room(&arguments.folder, &mark)?;
+    let Demo { folder, seed, days, .. } = arguments;
+    let plan = Plan { seed: *seed, days: *days, until: end, simulated_until: end };
+    let start = plan.scale()?.start;
+    let (lake, _) = make(config, folder, &plan).await?;
+    show(&lake, config, start, end).await?;
+    draw(&lake, config, folder, end).await?;
+    next_steps(folder, start, end)?;
+    Ok(Outcome::Done)
+}
 
+/// Which site is simulated, and how much of its history was collected at once.
+pub(super) struct Plan {
+    pub(super) seed: u64,
+    /// Whole days before the one in which the history ends.
+    pub(super) days: u16,
+    /// When the history ends.
+    pub(super) until: Timestamp,
+    /// When nothing more happens at the site.
+    pub(super) simulated_until: Timestamp,
+}
+
+impl Plan {
+    /// The plan of the demo in a folder, if there is one and it was finished.
+    pub(super) fn of(folder: &Path) -> Option<Plan> {
+        let mark = fs::read(folder.join(MARK)).ok()?;
+        let mark: serde_json::Value = serde_json::from_slice(&mark).ok()?;
+        let moment = |name: &str| mark[name].as_str()?.parse().ok();
+        Some(Plan {
+            seed: mark["seed"].as_u64()?,
+            days: mark["days"].as_u64()?.try_into().ok()?,
+            until: moment("until")?,
+            simulated_until: moment("simulated_until")?,
+        })
+    }
+
+    fn write(&self, folder: &Path) -> Result<()> {
+        let Plan { seed, days, until, simulated_until } = self;
+        write_mark(
+            folder,
+            &serde_json::json!({
+                "seed": seed,
+                "days": days,
+                "until": until.to_string(),
+                "simulated_until": simulated_until.to_string(),
+            }),
+        )
+    }
+
+    pub(super) fn scale(&self) -> Result<Scale> {
+        let whole = Scale::demo(self.seed, day_of(self.until)?, i64::from(self.days));
+        Ok(Scale { end: self.simulated_until, ..whole })
+    }
+}
+
+/// Simulates a site, and collects its history into a folder.
+pub(super) async fn make(config: &Config, folder: &Path, plan: &Plan) -> Result<(Lake, Arc<Site>)> {
+    make_room(folder)?;
     complain(&format!(
         "simulating {} days of two clusters until {}, with seed {} …",
-        arguments.days,
-        end.strftime("%Y-%m-%d"),
-        arguments.seed
+        plan.days,
+        plan.until.strftime("%Y-%m-%d"),
+        plan.seed
     ));
-    let scale = Scale::demo(arguments.seed, end, i64::from(arguments.days));
-    let start = scale.start;
+    let scale = plan.scale()?;
+    let (start, end) = (scale.start, plan.until);
     let site = Arc::new(Site::new(&scale));
-    let lake = Lake::create(&arguments.folder)?.with_zone(&config.zone);
-    let collected = fill(&lake, &site, &config.judgement, start, end, arguments.days).await?;
+    let lake = Lake::create(folder)?.with_zone(&config.zone);
+    let collected = fill(&lake, &site, &config.judgement, start, end, plan.days).await?;
     complain(&format!(
         "read {} records into {}; {} pieces set aside",
         collected.records,
-        arguments.folder.display(),
+        folder.display(),
         collected.rejects
     ));
     let period = Period { start, end, zone: TimeZone::UTC };
-    demo_config::write(&lake, &arguments.folder, &period).await?;
-    show(&lake, config, start, end).await?;
-    draw(&lake, config, &arguments.folder, end).await?;
-    next_steps(&arguments.folder, start, end)?;
-    Ok(Outcome::Done)
+    demo_config::write(&lake, folder, &period).await?;
+    plan.write(folder)?;
+    Ok((lake, site))
 }
 
 /// The file by which a folder is known as a demo's, and which one.
 const MARK: &str = "demo.json";
 
+fn write_mark(folder: &Path, mark: &serde_json::Value) -> Result<()> {
+    let file = folder.join(MARK);
+    fs::write(&file, format!("{mark}\n"))
+        .with_context(|| format!("cannot write {}", file.display()))
+}
+
 /// Empties the folder of an earlier demo; one that holds anything else is left alone.
-fn make_room(folder: &Path, mark: &str) -> Result<()> {
-    let mark_file = folder.join(MARK);
-    if mark_file.is_file() {
+fn make_room(folder: &Path) -> Result<()> {
+    if folder.join(MARK).is_file() {
         for part in ["raw", "processed", "tracker", "lock", "live"] {
             let part = folder.join(part);
             if part.exists() {
@@ -87,7 +145,8 @@ fn make_room(folder: &Path, mark: &str) -> Result<()> {
     }
     fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    fs::write(&mark_file, mark).with_context(|| format!("cannot write {}", mark_file.display()))
+    // Already a demo's, and not yet one that is finished.
+    write_mark(folder, &serde_json::json!({}))
 }
 
 /// Collects from the simulated clusters, both at once.
@@ -99,29 +158,7 @@ async fn fill(
     end: Timestamp,
     days: u16,
 ) -> Result<Summary> {
-    let clusters = [
-        Cluster {
-            name: Site::slurm_cluster().to_owned(),
-            kind: Kind::Slurm,
-            command_prefix: Vec::new(),
-            time_limit: None,
-            own_cadence: Some(CADENCE),
-            slurm_cluster: None,
-            backfill: Backfill { partitions: vec!["preempt".to_owned()], qos: Vec::new() },
-            job_history: None,
-        },
-        Cluster {
-            name: Site::condor_pool().to_owned(),
-            kind: Kind::Htcondor,
-            command_prefix: Vec::new(),
-            time_limit: None,
-            own_cadence: Some(CADENCE),
-            slurm_cluster: None,
-            backfill: Backfill::default(),
-            job_history: None,
-        },
-    ];
-    let work = clusters.map(|cluster| {
+    let work = clusters().map(|cluster| {
         let (lake, site, judgement) = (lake.clone(), site.clone(), judgement.clone());
         tokio::spawn(async move {
             let at = |now: Timestamp| Simulated {
@@ -155,6 +192,24 @@ async fn fill(
         bail!("the simulated site did not answer: {failure}");
     }
     Ok(summary)
+}
+
+/// The simulated clusters, as a configuration would name them.
+pub(super) fn clusters() -> [Cluster; 2] {
+    let cluster = |name: &str, kind: Kind, partitions: Vec<String>| Cluster {
+        name: name.to_owned(),
+        kind,
+        command_prefix: Vec::new(),
+        time_limit: None,
+        own_cadence: Some(CADENCE),
+        slurm_cluster: None,
+        backfill: Backfill { partitions, qos: Vec::new() },
+        job_history: None,
+    };
+    [
+        cluster(Site::slurm_cluster(), Kind::Slurm, vec!["preempt".to_owned()]),
+        cluster(Site::condor_pool(), Kind::Htcondor, Vec::new()),
+    ]
 }
 
 /// How often the demo looks at the state of its clusters: often enough for a demo, and not so often
@@ -205,6 +260,7 @@ fn next_steps(folder: &Path, start: Timestamp, end: Timestamp) -> Result<()> {
          plimsoll --data-dir {folder} heatmap {period} --color user -o users.html\n  \
          plimsoll --data-dir {folder} sql \"SELECT cluster, primary_state, sum(samples) AS samples FROM gpu_span GROUP BY cluster, primary_state\"\n  \
          plimsoll --data-dir {folder} serve\n  \
+         plimsoll demo --serve {folder}-live     the same, going on as time passes\n  \
          plimsoll init        for your own site\n",
         slurm = Site::slurm_cluster(),
         file = demo_config::FILE,
@@ -213,6 +269,7 @@ fn next_steps(folder: &Path, start: Timestamp, end: Timestamp) -> Result<()> {
     io::stdout().write_all(text.as_bytes()).context("cannot write")
 }
 
-fn today(now: Timestamp) -> Result<Timestamp> {
-    Ok(now.to_zoned(TimeZone::UTC).start_of_day()?.timestamp())
+/// The first moment of a day.
+fn day_of(moment: Timestamp) -> Result<Timestamp> {
+    Ok(moment.to_zoned(TimeZone::UTC).start_of_day()?.timestamp())
 }

@@ -1,6 +1,7 @@
 //! `plimsoll serve`: the reports as web pages, and metrics for Prometheus.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -22,10 +23,7 @@ pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
         Some(_) => Lake::create(&config.data_dir)?,
         None => Lake::open(&config.data_dir)?,
     };
-    let access = access(config, arguments)?;
-    let listener = TcpListener::bind(arguments.listen).await.with_context(|| {
-        format!("cannot listen on {}; --listen names another", arguments.listen)
-    })?;
+    let door = Door::open(config, arguments.listen).await?;
     let collecting = match arguments.collect {
         Some(cadence) => {
             let wanted = Wanted { days: 1, refresh: false, parallel: 4 };
@@ -35,6 +33,32 @@ pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
         }
         None => None,
     };
+    show(config, lake, door, collecting).await
+}
+
+/// Where visitors come in, and who may see what.
+pub(super) struct Door {
+    listener: TcpListener,
+    access: Option<Access>,
+}
+
+impl Door {
+    pub(super) async fn open(config: &Config, address: SocketAddr) -> Result<Door> {
+        let access = access(config, address)?;
+        let listener = TcpListener::bind(address)
+            .await
+            .with_context(|| format!("cannot listen on {address}; --listen names another"))?;
+        Ok(Door { listener, access })
+    }
+}
+
+/// Shows the pages until the process is told to stop, and ends what collects meanwhile.
+pub(super) async fn show(
+    config: &Config,
+    lake: Lake,
+    Door { listener, access }: Door,
+    collecting: Option<Collecting>,
+) -> Result<Outcome> {
     complain(&format!("http://{}/ until Ctrl-C", listener.local_addr()?));
     let site = serve::Site {
         steps: Some(steps::finder(config, &lake)),
@@ -63,8 +87,8 @@ pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
 }
 
 /// Who may see what. Nobody who can reach us from elsewhere sees anything by oversight.
-fn access(config: &Config, arguments: &Serve) -> Result<Option<Access>> {
-    let is_loopback = arguments.listen.ip().is_loopback();
+fn access(config: &Config, address: SocketAddr) -> Result<Option<Access>> {
+    let is_loopback = address.ip().is_loopback();
     match &config.access {
         Some(access) => {
             // A proxy on this machine may ask for the whole world.
@@ -75,9 +99,8 @@ fn access(config: &Config, arguments: &Serve) -> Result<Option<Access>> {
         }
         None if is_loopback => Ok(None),
         None => bail!(
-            "{} can be reached from other machines, and nobody has said who may see what: write \
-             [access] into plimsoll.toml (see docs/security.md), or listen on 127.0.0.1",
-            arguments.listen
+            "{address} can be reached from other machines, and nobody has said who may see what: write \
+             [access] into plimsoll.toml (see docs/security.md), or listen on 127.0.0.1"
         ),
     }
 }

@@ -7,6 +7,7 @@ mod analyze;
 mod backfill_truth;
 mod bad_input;
 mod demo;
+mod demo_live;
 mod digest;
 mod docs;
 mod doctor;

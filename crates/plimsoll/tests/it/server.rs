@@ -11,6 +11,8 @@ use crate::program::command;
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: String,
+    /// What it said before it listened.
+    pub(crate) said_before: String,
 }
 
 impl Server {
@@ -24,14 +26,19 @@ impl Server {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut line = String::new();
         // It says where it listens once it does.
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        stderr.read_line(&mut line).unwrap();
+        let (mut said_before, mut line) = (String::new(), String::new());
+        while !line.starts_with("http://") {
+            said_before += &line;
+            line.clear();
+            let length = stderr.read_line(&mut line).unwrap();
+            assert!(length > 0, "it ended: {said_before}");
+        }
         // What else it says is read by nobody, and must not stop it.
         std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
         let address = line.strip_prefix("http://").unwrap().split('/').next().unwrap().to_owned();
-        Server { child, address }
+        Server { child, address, said_before }
     }
 
     /// The head and the body of the answer.

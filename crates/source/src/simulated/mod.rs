@@ -14,6 +14,7 @@ mod condor_q;
 mod condor_status;
 mod condor_truth;
 mod condor_workload;
+mod now;
 mod random;
 mod slurm_attempt;
 mod slurm_cluster;
@@ -43,6 +44,7 @@ use crate::machine::{Command, Failure, Machine};
 use condor_machines::Owner;
 use condor_pool::CondorPool;
 pub use condor_pool::ReturnLaw;
+pub use now::SimulatedNow;
 use slurm_cluster::SlurmCluster;
 pub use truth::{TrueAttempt, TrueGpuInterval, TrueOutage, Truth};
 

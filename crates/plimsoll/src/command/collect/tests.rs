@@ -114,7 +114,8 @@ async fn check(
     };
     let (judgement, sinks) = (Arc::default(), Arc::new([]));
     let order = Order { lake: lake.clone(), wanted, judgement, sinks };
-    cycles(order, cluster, machine, pace, say).await;
+    let round = Round { every: cluster.cadence(), cluster, machine };
+    cycles(order, round, pace, say).await;
     let mut looks = Vec::new();
     for file in lake.files(&Collection::TABLE, &Trackers::new()).await.unwrap() {
         let rows = lake.read::<Collection>(name, &file.meta.location).await.unwrap();
