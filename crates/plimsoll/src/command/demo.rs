@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::Lake;
-use query::{Judgement, Question, Selection};
+use query::{Question, Selection};
 use report::Period;
 use source::simulated::{Scale, Simulated, Site};
 use source::slurm::Backfill;
@@ -101,7 +101,7 @@ pub(super) async fn make(config: &Config, folder: &Path, plan: &Plan) -> Result<
     let (start, end) = (scale.start, plan.until);
     let site = Arc::new(Site::new(&scale));
     let lake = Lake::create(folder)?.with_zone(&config.zone);
-    let collected = fill(&lake, &site, &config.judgement, start, end, plan.days).await?;
+    let collected = fill(&lake, &site, start, end, plan.days).await?;
     complain(&format!(
         "read {} records into {}; {} pieces set aside",
         collected.records,
@@ -153,13 +153,12 @@ fn make_room(folder: &Path) -> Result<()> {
 async fn fill(
     lake: &Lake,
     site: &Arc<Site>,
-    judgement: &Arc<Judgement>,
     start: Timestamp,
     end: Timestamp,
     days: u16,
 ) -> Result<Summary> {
     let work = clusters().map(|cluster| {
-        let (lake, site, judgement) = (lake.clone(), site.clone(), judgement.clone());
+        let (lake, site) = (lake.clone(), site.clone());
         tokio::spawn(async move {
             let at = |now: Timestamp| Simulated {
                 site: site.clone(),
@@ -180,7 +179,6 @@ async fn fill(
             let wanted = Wanted { days, refresh: false, parallel: 1 };
             collector.jobs(&machine, wanted, &progress).await?;
             progress.finish_and_clear();
-            collector.sum_up_lately(&lake, &judgement, end).await;
             collector.finish()
         })
     });

@@ -112,8 +112,7 @@ async fn check(
             heard.push(words.to_owned());
         }
     };
-    let (judgement, sinks) = (Arc::default(), Arc::new([]));
-    let order = Order { lake: lake.clone(), wanted, judgement, sinks };
+    let order = Order { lake: lake.clone(), wanted, sinks: Arc::new([]) };
     let round = Round { every: cluster.cadence(), cluster, machine };
     cycles(order, round, pace, say).await;
     let mut looks = Vec::new();
