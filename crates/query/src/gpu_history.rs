@@ -100,7 +100,7 @@ impl GpuHistory {
                 kinds[span.kind as usize].is_shown
             });
         }
-        let spans = by_gpu(gpus.len(), readers.into_iter().map(|reader| reader.spans).collect());
+        let spans = by_gpu(gpus.len(), &readers);
         Ok(GpuHistory { names: all.names, gpus, kinds, spans })
     }
 }
@@ -123,15 +123,16 @@ impl Renumbered {
 }
 
 /// All spans by GPU and time. Most come in the order of their times.
-fn by_gpu(gpus: usize, lists: Vec<Vec<Span>>) -> Vec<Span> {
+fn by_gpu(gpus: usize, readers: &[Reader]) -> Vec<Span> {
+    let each = || readers.iter().flat_map(|reader| &reader.spans);
     let mut ends = vec![0; gpus];
-    lists.iter().flatten().for_each(|span| ends[span.gpu as usize] += 1);
+    each().for_each(|span| ends[span.gpu as usize] += 1);
     let mut start = 0;
     for end in &mut ends {
         start += std::mem::replace(end, start);
     }
     let mut spans = vec![Span::default(); start];
-    for span in lists.iter().flatten() {
+    for span in each() {
         let end = &mut ends[span.gpu as usize];
         spans[*end] = *span;
         *end += 1;
