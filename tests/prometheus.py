@@ -137,6 +137,7 @@ def check_prometheus(scratch, port, prometheus_port, cluster):
     with scraping(scratch, port, prometheus_port, {name: cluster for name in OF_OTHERS}, rules) as (ask, _):
         wait_for("the rules", lambda: ask("plimsoll:cpus_allocated:ratio"))
         wait_for("two scrapes", lambda: ask("rate(plimsoll_source_commands_total[1m])"))
+        wait_for("what was used lately", lambda: ask("plimsoll_recent_jobs"))
         asked = 0
         for query in shipped_queries():
             answer = ask(query)

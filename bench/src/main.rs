@@ -6,8 +6,8 @@
 //! kind and writes the lake.
 //!
 //! `bench slots FOLDER MACHINES LOOKS` writes what the simulated `condor_status` prints every five
-//! minutes, a file a look; `bench cycles FOLDER NODES JOBS_A_DAY LOOKS` the same of what a SLURM
-//! cluster is asked in a cycle, a file a command.
+//! minutes, a file a look; `bench cycles FOLDER NODES JOBS_A_DAY LOOKS NOW` the same of what
+//! a SLURM cluster is asked in a cycle, a file a command, until now.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
@@ -44,8 +44,8 @@ fn main() -> Result<()> {
         ["slots", folder, machines, looks] => {
             slots(Path::new(folder), machines.parse()?, looks.parse()?)
         }
-        ["cycles", folder, nodes, jobs, looks] => {
-            cycles(Path::new(folder), nodes.parse()?, jobs.parse()?, looks.parse()?)
+        ["cycles", folder, nodes, jobs, looks, now] => {
+            cycles(Path::new(folder), nodes.parse()?, jobs.parse()?, looks.parse()?, now.parse()?)
         }
         _ => bail!("see bench/run, bench/gpus and bench/live"),
     }
@@ -143,9 +143,13 @@ fn slots(folder: &Path, machines: u32, looks: u32) -> Result<()> {
     Ok(())
 }
 
-fn cycles(folder: &Path, nodes: u32, jobs: u32, looks: u32) -> Result<()> {
+/// Of a workday at noon, when there is most to do. A job that runs is known until it is asked about,
+/// so all times are moved until the last look is now.
+fn cycles(folder: &Path, nodes: u32, jobs: u32, looks: u32, now: Timestamp) -> Result<()> {
     fs::create_dir_all(folder)?;
     let start = midnight(Date::constant(2026, 3, 2))?;
+    let last = start + SignedDuration::from_hours(36);
+    let later = now.duration_since(last).as_secs();
     let scale = Scale {
         seed: 1,
         start,
@@ -156,24 +160,43 @@ fn cycles(folder: &Path, nodes: u32, jobs: u32, looks: u32) -> Result<()> {
     };
     let site = Arc::new(Site::new(&scale));
     for look in 0..looks {
-        let now = start + SignedDuration::from_mins(36 * 60 + 5 * i64::from(look));
+        let now = last - SignedDuration::from_mins(5 * i64::from(looks - 1 - look));
         let cluster = Site::slurm_cluster().to_owned();
         let machine = Simulated { site: site.clone(), cluster, now };
         let print = |name: &str, command: &Command| -> Result<Vec<u8>> {
             let mut text = Vec::new();
             machine.run(command, &mut |piece| text.extend_from_slice(piece))?;
-            fs::write(folder.join(format!("{look:02}-{name}")), &text)?;
+            fs::write(folder.join(format!("{look:02}-{name}")), moved(&text, later))?;
             Ok(text)
         };
         let offered = Offered::read(&print("fields", &slurm::sacct_fields())?)?;
         print("nodes", &slurm::scontrol_show_node(None))?;
         print("jobs", &slurm::scontrol_show_job(None))?;
         print("queue", &slurm::squeue(None))?;
-        // From as long before the last look as accounting may be late.
-        let since = now - lake::LAG - SignedDuration::from_mins(5);
+        // The first asks for all that there is, the others from as long before the look before as
+        // accounting may be late.
+        let since = match look {
+            0 => start,
+            _ => now - lake::LAG - SignedDuration::from_mins(5),
+        };
         print("accounts", &slurm::sacct(since, now, &offered, None))?;
     }
     Ok(())
+}
+
+/// A text with its moments so many seconds later. They are the only numbers in it that have ten digits
+/// and begin alike.
+fn moved(text: &[u8], seconds: i64) -> Vec<u8> {
+    let mut moved = Vec::with_capacity(text.len());
+    for word in text.chunk_by(|one, other| one.is_ascii_digit() == other.is_ascii_digit()) {
+        let is_moment = word.len() == 10 && word.starts_with(b"177");
+        let moment = std::str::from_utf8(word).ok().filter(|_| is_moment);
+        match moment.and_then(|moment| moment.parse::<i64>().ok()) {
+            Some(moment) => moved.extend((moment + seconds).to_string().bytes()),
+            None => moved.extend_from_slice(word),
+        }
+    }
+    moved
 }
 
 async fn ingest(folder: &Path, data_dir: &Path) -> Result<()> {

@@ -4,8 +4,11 @@
 //! moment. What was there stays until what replaces it is whole and on the disk.
 
 mod archive;
+mod assemble;
 mod compact;
 mod foreign;
+mod job_file;
+mod known_jobs;
 mod lock;
 mod merge;
 mod observe;
@@ -14,6 +17,7 @@ mod path;
 mod tracker;
 mod version;
 mod write;
+mod write_jobs;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -33,9 +37,10 @@ use tracker::Summed;
 pub use archive::{Archive, Asked, replay};
 pub use compact::{Compacted, GpuDay, GpuFiles, LateSample, OpenGpuSpans};
 pub use foreign::{ForeignRows, read_foreign, read_foreign_table};
+pub use known_jobs::OpenJob;
 pub use observe::Snapshot;
 pub use parquet_file::TimeRange;
-pub use tracker::{DayFacts, FileFacts, Heard, IMPORT, LAG, OpenJob, Tracker};
+pub use tracker::{DayFacts, FileFacts, Heard, IMPORT, LAG, Tracker};
 pub use version::Version;
 pub use write::{Change, Writer};
 
@@ -46,6 +51,8 @@ pub struct Lake {
     store: Arc<dyn ObjectStore>,
     zone: TimeZone,
     step: Option<Step>,
+    /// From more rows than this on, a file of jobs that are not all over is kept in parts.
+    large_file: usize,
 }
 
 /// Called before each step that changes the disk, with the step's name: a test stops there.
@@ -100,7 +107,13 @@ impl Lake {
             .with_context(|| format!("cannot find the way to {}", root.display()))?;
         let store = LocalFileSystem::new_with_prefix(&root)
             .with_context(|| format!("cannot read {}", root.display()))?;
-        Ok(Lake { root, store: Arc::new(store), zone: TimeZone::UTC, step: None })
+        Ok(Lake {
+            root,
+            store: Arc::new(store),
+            zone: TimeZone::UTC,
+            step: None,
+            large_file: parquet_file::ROWS_A_GROUP,
+        })
     }
 
     /// Opens a lake, making the folder if there is none.
@@ -120,6 +133,13 @@ impl Lake {
     /// The same lake, which tells `step` before it changes the disk.
     pub fn with_step(mut self, step: impl Fn(&str) + Send + Sync + 'static) -> Lake {
         self.step = Some(Arc::new(step));
+        self
+    }
+
+    /// The same lake, in which files of jobs are large from fewer rows on.
+    #[cfg(test)]
+    pub(crate) fn with_large_file(mut self, rows: usize) -> Lake {
+        self.large_file = rows;
         self
     }
 

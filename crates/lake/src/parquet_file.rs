@@ -130,13 +130,13 @@ pub(crate) fn check_columns(table: &Table, bytes: &Bytes) -> Result<()> {
     Ok(())
 }
 
-const ROWS_A_BATCH: usize = 16 * 1024;
+pub(crate) const ROWS_A_BATCH: usize = 16 * 1024;
 const ROWS_A_BATCH_WRITTEN: usize = 1024;
 
 /// Small enough that a busy day's file has several row groups to skip.
-const ROWS_A_GROUP: usize = 64 * 1024;
+pub(crate) const ROWS_A_GROUP: usize = 64 * 1024;
 
-fn properties(table: &Table) -> WriterProperties {
+pub(crate) fn properties(table: &Table) -> WriterProperties {
     let is_gpu_span = table.name == GpuSpan::TABLE.name;
     // Spans of GPUs are written once, when their day is over, and kept for years.
     let level = if is_gpu_span { 19 } else { 1 };
@@ -193,7 +193,7 @@ fn encoding_of_unlike(table: &Table, column: &Column) -> Option<Encoding> {
     }
 }
 
-fn footer(table: &Table, metadata: &ParquetMetaData) -> Footer {
+pub(crate) fn footer(table: &Table, metadata: &ParquetMetaData) -> Footer {
     let mut times: BTreeMap<String, TimeRange> =
         table.time_columns().map(|name| (name.to_owned(), TimeRange::default())).collect();
     for group in metadata.row_groups() {

@@ -17,7 +17,7 @@ pub(crate) fn time(text: &str) -> Timestamp {
 }
 
 /// A job of `ann` on the first of January, ended unless `state` is RUNNING.
-fn job(job_id: &str, submit: &str, observed: &str, state: &str) -> Job {
+pub(crate) fn job(job_id: &str, submit: &str, observed: &str, state: &str) -> Job {
     let usage = Usage::of(Some(3600), Some(2), Some(1024.0), Some(0), Some(60.0), Some(10.0));
     Job {
         cluster: "maple".into(),
@@ -312,6 +312,7 @@ async fn a_truncated_file_is_named_and_left_as_it_is() {
     let whole = std::fs::read(&path).unwrap();
     std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
 
+    let rows = [job("1", "2026-01-01T10:00:00Z", "2026-01-01T12:00:00Z", "FAILED")];
     let error = format!("{:#}", writer.upsert(&rows).await.unwrap_err());
     let start = format!("cannot merge into {}; move it away", path.display());
     assert!(error.starts_with(&start), "{error}");
@@ -342,7 +343,8 @@ async fn a_file_of_a_newer_version_is_read_but_not_rewritten() {
 
     assert_eq!(rows::<Job>(&lake).await, std::slice::from_ref(&old));
     let mut writer = lake.writer("maple").await.unwrap();
-    let error = format!("{:#}", writer.upsert(&[old]).await.unwrap_err());
+    let rows = [job("1", "2026-01-01T10:00:00Z", "2026-01-01T12:00:00Z", "FAILED")];
+    let error = format!("{:#}", writer.upsert(&rows).await.unwrap_err());
     assert!(error.contains("a column \"carbon\" that this version does not know"), "{error}");
 }
 
@@ -598,8 +600,9 @@ proptest! {
     }
 }
 
-/// The work that the crash test interrupts: two commits to one day, one to another, spans,
-/// raw output, a collection, samples of two days and their compaction, the tracker.
+/// The work that the crash test interrupts: three commits to each of two days, after the second of
+/// which their files, of two rows, are large and in parts; spans, raw output, a collection, samples of
+/// two days and their compaction, the tracker.
 async fn work(lake: Lake) {
     let mut writer = lake.writer("maple").await.unwrap();
     let mut archive = Archive::begin(&Asked {
@@ -662,7 +665,7 @@ fn crash_child() {
     let (root, last) = told.split_once('|').unwrap();
     let last: usize = last.parse().unwrap();
     let steps = AtomicUsize::new(0);
-    let lake = Lake::create(Path::new(root)).unwrap().with_step(move |_| {
+    let lake = Lake::create(Path::new(root)).unwrap().with_large_file(1).with_step(move |_| {
         if steps.fetch_add(1, Ordering::SeqCst) == last {
             std::process::abort();
         }
@@ -674,6 +677,7 @@ fn crash_child() {
 fn killed_before_any_step_the_lake_is_whole_and_the_next_run_ends_the_same() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let (_folder, undisturbed) = lake();
+    let undisturbed = undisturbed.with_large_file(1);
     runtime.block_on(work(undisturbed.clone()));
     let expected = disk(undisturbed.root());
     let expected_tracker = runtime.block_on(undisturbed.tracker("maple")).unwrap();
@@ -691,7 +695,7 @@ fn killed_before_any_step_the_lake_is_whole_and_the_next_run_ends_the_same() {
             .stderr(std::process::Stdio::null())
             .status()
             .unwrap();
-        let lake = Lake::open(&root).unwrap();
+        let lake = Lake::open(&root).unwrap().with_large_file(1);
         runtime.block_on(async {
             for table in TABLES {
                 for file in lake.files(table, &Trackers::new()).await.unwrap() {

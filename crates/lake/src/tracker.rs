@@ -6,7 +6,6 @@
 //! asked about all the days that are asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hasher};
 
 use anyhow::{Context, Result};
 use jiff::civil::Date;
@@ -17,6 +16,7 @@ use object_store::{ObjectMeta, ObjectStoreExt};
 use record::{Collection, Job, Record, TABLES};
 use serde::{Deserialize, Serialize};
 
+use crate::known_jobs::{KnownJobs, Lookup, OpenJob};
 use crate::parquet_file::{Footer, TimeRange};
 use crate::{Lake, LakeFile, SUMS, Trackers, modified, parquet_file, path, summed};
 
@@ -46,19 +46,19 @@ pub struct Tracker {
     /// GPUs whose model has to be asked for, each by its id.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub nameless_gpus: BTreeSet<String>,
-    /// The jobs of each file that are not over, for who writes: there may be many, so they are kept
-    /// beside what every question reads.
+    /// The jobs of each file that may be told of again, for who writes: there may be many, so they are
+    /// kept beside what every question reads.
     #[serde(skip)]
-    open: BTreeMap<String, OpenJobs>,
+    open: BTreeMap<String, JobsOfFile>,
 }
 
-/// The jobs of a file that are not over.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct OpenJobs {
+/// The jobs of a file that may be told of again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct JobsOfFile {
     /// The file that they were found in; of another one nothing is known.
     bytes: u64,
     modified: Timestamp,
-    jobs: Vec<OpenJob>,
+    jobs: KnownJobs,
 }
 
 /// What sums of jobs rest on; other ones are made anew.
@@ -101,20 +101,6 @@ pub struct FileFacts {
     pub rows: u64,
     /// The range of each column of moments.
     pub times: BTreeMap<String, TimeRange>,
-}
-
-/// A job that may still change.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct OpenJob {
-    pub job_id: String,
-    pub submit_time: Timestamp,
-    pub attempt: i64,
-    /// Whether it has not started.
-    pub is_waiting: bool,
-    /// When the scheduler was asked.
-    pub observed_time: Timestamp,
-    /// A hash of what it said, so that the same is known without a look into the file.
-    pub said: u64,
 }
 
 /// The source of what `plimsoll import` takes over.
@@ -167,7 +153,7 @@ impl Tracker {
 
     /// The jobs that are not over.
     pub fn open_jobs(&self) -> impl Iterator<Item = &OpenJob> {
-        self.open.values().flat_map(|file| &file.jobs)
+        self.open.values().flat_map(|file| &file.jobs.open)
     }
 
     /// Takes note that an access point answered about a time. What leaves a gap is passed over: it
@@ -181,20 +167,18 @@ impl Tracker {
         note(&mut self.servers, server, time);
     }
 
-    /// Takes note of the jobs of a file that are not over.
-    pub(crate) fn note_open(&mut self, path: &Path, jobs: &[&Job]) {
+    /// What may be told again is looked up here.
+    pub(crate) fn lookup(&self) -> Lookup<'_> {
+        Lookup::of(self.open.values().map(|file| &file.jobs))
+    }
+
+    /// Takes note of jobs that a file now has in the place of others, all that are not over among
+    /// them.
+    pub(crate) fn note_jobs(&mut self, path: &Path, replaced: &[Job], jobs: &[&Job]) {
         if let Some(facts) = self.files.get(path.as_ref()) {
-            let open = jobs.iter().filter(|job| !job.is_complete).map(|job| OpenJob {
-                job_id: job.job_id.clone(),
-                submit_time: job.submit_time,
-                attempt: job.attempt,
-                is_waiting: job.start_time.is_none(),
-                observed_time: job.observed_time,
-                said: said(job),
-            });
-            let (bytes, modified) = (facts.bytes, facts.modified);
-            let open = OpenJobs { bytes, modified, jobs: open.collect() };
-            self.open.insert(path.as_ref().to_owned(), open);
+            let file = self.open.entry(path.as_ref().to_owned()).or_default();
+            (file.bytes, file.modified) = (facts.bytes, facts.modified);
+            file.jobs.note(replaced, jobs);
         }
     }
 
@@ -333,13 +317,6 @@ fn note(heard: &mut BTreeMap<String, Heard>, name: &str, time: Heard) {
         known.since = known.since.min(time.since);
         known.until = known.until.max(time.until);
     }
-}
-
-/// A hash of what is said of a job. Another version's may differ: then the file is asked.
-pub(crate) fn said(job: &Job) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    job.hash_content(&mut hasher);
-    hasher.finish()
 }
 
 /// The files of one cluster's part of a table.

@@ -1,7 +1,7 @@
 //! Records into files, whole or not at all.
 
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
 
@@ -10,12 +10,13 @@ use hashbrown::HashMap;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use object_store::path::Path;
-use record::{Collection, GpuSample, GpuSpan, Job, JobDay, Live, NodeDay, Record, Span};
+use record::{Collection, GpuSample, GpuSpan, Job, Live, Record, Span};
 
 use crate::lock::Lock;
 use crate::merge::{Merged, merge, sort};
 use crate::observe::{Snapshot, observe};
-use crate::{Heard, Lake, OpenJob, Tracker, parquet_file, path, tracker};
+use crate::parquet_file::Footer;
+use crate::{Heard, Lake, Tracker, parquet_file, path, tracker};
 
 /// The only one that may change a cluster's files.
 pub struct Writer {
@@ -46,15 +47,11 @@ impl Writer {
         let unsummed = tracker.reconcile(&lake, cluster).await?;
         let mut writer = Writer { lake, cluster: cluster.to_owned(), tracker, _lock: lock };
         for path in unsummed {
-            let jobs: Vec<Job> = match writer.lake.read(cluster, &path).await {
-                Ok(jobs) => jobs,
-                // It is named where it is asked about; the others are still worth adding up.
-                Err(error) => {
-                    tracing::warn!("cannot add up its jobs: {error:#}");
-                    continue;
-                }
-            };
-            writer.sum_up(&jobs.iter().collect::<Vec<_>>()).await?;
+            // One that cannot be read is named where it is asked about; the others are still worth
+            // adding up.
+            if let Err(error) = writer.sum_up_again(&path).await {
+                tracing::warn!("cannot add up its jobs: {error:#}");
+            }
         }
         writer.remove_compacted_samples().await?;
         Ok(writer)
@@ -98,27 +95,12 @@ impl Writer {
         &mut self,
         rows: impl IntoIterator<Item = &'a R>,
     ) -> Result<Change> {
+        let rows: Vec<&R> = rows.into_iter().collect();
+        if let Some(jobs) = all_as::<Job, R>(&rows) {
+            return self.upsert_jobs(&jobs).await;
+        }
         let mut change = Change::default();
-        let open: HashSet<(&str, Timestamp, i64, u64)> = self
-            .tracker
-            .open_jobs()
-            .map(|job| (job.job_id.as_str(), job.submit_time, job.attempt, job.said))
-            .collect();
-        // Most of what is said of jobs that wait or run was said before.
-        let is_news = |row: &&R| match (*row as &dyn Any).downcast_ref::<Job>() {
-            Some(job) => {
-                job.is_complete
-                    || !open.contains(&(
-                        job.job_id.as_str(),
-                        job.submit_time,
-                        job.attempt,
-                        tracker::said(job),
-                    ))
-            }
-            None => true,
-        };
-        let files = self.by_file(rows.into_iter().filter(is_news));
-        for (path, came) in files {
+        for (path, came) in self.by_file(rows) {
             if let Some(samples) = self.late_samples(&came)? {
                 self.check_late(&samples).await?;
                 continue;
@@ -127,26 +109,10 @@ impl Writer {
             let Merged { rows, added, changed } = merge::<R>(&stored, &came);
             if added + changed > 0 {
                 self.replace(&path, &rows).await?;
-                if let Some(jobs) = all_as::<Job, R>(&rows) {
-                    self.sum_up(&jobs).await?;
-                }
             }
             change += Change { added, changed };
         }
         Ok(change)
-    }
-
-    /// Makes what long questions read instead of these jobs, which are all of one file. Until it
-    /// is there the tracker, which is written later, does not know the file of the jobs.
-    async fn sum_up(&mut self, jobs: &[&Job]) -> Result<()> {
-        let Some(first) = jobs.first() else { return Ok(()) };
-        let submit_day = path::midnight(path::date(first.submit_time));
-        let (days, nodes) = record::sum_up(submit_day, jobs, &self.lake.zone);
-        self.tracker.note_open(&self.file::<Job>(submit_day), jobs);
-        let path = self.file::<JobDay>(submit_day);
-        self.replace(&path, &days.iter().collect::<Vec<_>>()).await?;
-        let path = self.file::<NodeDay>(submit_day);
-        self.replace(&path, &nodes.iter().collect::<Vec<_>>()).await
     }
 
     /// Puts rows that were derived anew in the place of a file's. Rows of which there is nothing
@@ -179,14 +145,17 @@ impl Writer {
             let (count, before) = (rows.len() + others.len(), stored.len());
             rows.extend(others);
             sort(&mut rows);
-            if rows.iter().copied().eq(&stored) {
+            // A large file of jobs may lie in parts.
+            let mut stored: Vec<&R> = stored.iter().collect();
+            sort(&mut stored);
+            if rows == stored {
                 continue;
             }
             change.added += count.saturating_sub(before);
-            change.changed += stored.iter().zip(&rows).filter(|(one, other)| one != *other).count();
-            self.replace(&path, &rows).await?;
-            if let Some(jobs) = all_as::<Job, R>(&rows) {
-                self.sum_up(&jobs).await?;
+            change.changed += stored.iter().zip(&rows).filter(|(one, other)| one != other).count();
+            match all_as::<Job, R>(&rows) {
+                Some(jobs) => self.replace_jobs(&path, &jobs).await?,
+                None => self.replace(&path, &rows).await?,
             }
         }
         if R::TABLE.name == GpuSpan::TABLE.name {
@@ -194,25 +163,6 @@ impl Writer {
             self.remove_compacted_samples().await?;
         }
         Ok(change)
-    }
-
-    /// Jobs of the lake, by what the tracker knows of them.
-    pub async fn jobs<'a>(&self, open: impl IntoIterator<Item = &'a OpenJob>) -> Result<Vec<Job>> {
-        let mut files: BTreeMap<Path, HashSet<(&str, Timestamp, i64)>> = BTreeMap::new();
-        for job in open {
-            let key = (job.job_id.as_str(), job.submit_time, job.attempt);
-            files.entry(self.file::<Job>(job.submit_time)).or_default().insert(key);
-        }
-        let mut jobs = Vec::new();
-        for (path, keys) in files {
-            let stored: Vec<Job> = self.stored(&path).await?;
-            jobs.extend(
-                stored.into_iter().filter(|job| {
-                    keys.contains(&(job.job_id.as_str(), job.submit_time, job.attempt))
-                }),
-            );
-        }
-        Ok(jobs)
     }
 
     /// Takes note of a run of a source.
@@ -308,7 +258,7 @@ impl Writer {
         path::file(&R::TABLE, &self.cluster, moment)
     }
 
-    fn by_file<'a, R: Record>(
+    pub(crate) fn by_file<'a, R: Record>(
         &self,
         rows: impl IntoIterator<Item = &'a R>,
     ) -> BTreeMap<Path, Vec<&'a R>> {
@@ -330,17 +280,27 @@ impl Writer {
         let Some(bytes) = self.lake.bytes(path).await? else {
             return Ok(Vec::new());
         };
-        parquet_file::decode_to_rewrite(&self.cluster, bytes).with_context(|| {
-            format!(
-                "cannot merge into {}; move it away and collect again, or restore it from a copy",
-                self.lake.shown(path)
-            )
-        })
+        parquet_file::decode_to_rewrite(&self.cluster, bytes).with_context(|| self.no_merge(path))
+    }
+
+    pub(crate) fn no_merge(&self, path: &Path) -> String {
+        format!(
+            "cannot merge into {}; move it away and collect again, or restore it from a copy",
+            self.lake.shown(path)
+        )
     }
 
     pub(crate) async fn replace<R: Record>(&mut self, path: &Path, rows: &[&R]) -> Result<()> {
-        let (bytes, footer) = parquet_file::encode(rows)
-            .with_context(|| format!("cannot write {}", self.lake.shown(path)))?;
+        self.put(path, parquet_file::encode(rows)).await
+    }
+
+    pub(crate) async fn put(
+        &mut self,
+        path: &Path,
+        encoded: Result<(Vec<u8>, Footer)>,
+    ) -> Result<()> {
+        let (bytes, footer) =
+            encoded.with_context(|| format!("cannot write {}", self.lake.shown(path)))?;
         self.publish(path, &bytes)?;
         let meta = tracker::head(&self.lake, path).await?;
         self.tracker.note_file(&meta, footer);

@@ -1,12 +1,10 @@
 //! What jobs did on one day: attempts added up, so that a long question need not read each.
 
-use std::hash::Hash;
-
-use hashbrown::HashMap;
+use hashbrown::{Equivalent, HashMap};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::{Job, node_list};
+use crate::{Attempt, node_list};
 
 record! {
     "What attempts submitted on one day did on one day of the site's calendar, added up by user and kind; made from `job`, so that long questions need not read every attempt."
@@ -57,53 +55,66 @@ record! {
 ///
 /// The same rules as the term `job_run` has in SQL: an attempt that still runs is known until it
 /// was observed, and what it used is spread evenly over its run.
-pub fn sum_up(
-    submit_day: Timestamp,
-    jobs: &[&Job],
-    zone: &TimeZone,
-) -> (Vec<JobDay>, Vec<NodeDay>) {
-    let mut calendar = Calendar { zone, midnights: Vec::new() };
-    let mut kinds: HashMap<Kind<'_>, Sums> = HashMap::new();
-    let mut nodes: HashMap<(Timestamp, Timestamp, usize), NodeSums> = HashMap::new();
-    let mut names = Names::default();
-    for job in jobs {
-        let Some(run) = Run::of(job) else { continue };
-        let on = job.node_list.as_deref().map_or(&[][..], |list| names.of(list));
-        for (start, end) in calendar.days(run.start, run.end) {
-            let kind = Kind {
+pub struct DaySums<'a> {
+    calendar: Calendar<'a>,
+    kinds: HashMap<Kind, Sums>,
+    nodes: HashMap<(Timestamp, Timestamp, usize), NodeSums>,
+    names: Names,
+}
+
+impl DaySums<'_> {
+    pub fn new(zone: &TimeZone) -> DaySums<'_> {
+        DaySums {
+            calendar: Calendar { zone, midnights: Vec::new() },
+            kinds: HashMap::new(),
+            nodes: HashMap::new(),
+            names: Names::default(),
+        }
+    }
+
+    pub fn add(&mut self, attempt: &Attempt<'_>) {
+        let Some(run) = Run::of(attempt) else { return };
+        let on = attempt.node_list.map_or(&[][..], |list| self.names.of(list));
+        for (start, end) in self.calendar.days(run.start, run.end) {
+            let kind = KindOf {
                 start,
                 end,
-                user: job.user.as_deref(),
-                account: job.account.as_deref(),
-                partition: job.partition.as_deref(),
-                qos: job.qos.as_deref(),
-                gpu_types: job.gpu_types.as_deref(),
-                state: &job.state,
+                user: attempt.user,
+                account: attempt.account,
+                partition: attempt.partition,
+                qos: attempt.qos,
+                gpu_types: attempt.gpu_types,
+                state: attempt.state,
             };
-            kinds.entry(kind).or_default().add(job, &run, start, end);
+            let sums = match self.kinds.get_mut(&kind) {
+                Some(sums) => sums,
+                None => self.kinds.entry(Kind::from(&kind)).or_default(),
+            };
+            sums.add(attempt, &run, start, end);
             for node in on {
-                let sums = nodes.entry((start, end, *node)).or_default();
-                sums.add(job, &run, start, end, on.len());
+                let sums = self.nodes.entry((start, end, *node)).or_default();
+                sums.add(attempt, &run, start, end, on.len());
             }
         }
     }
-    let mut kinds: Vec<JobDay> = kinds
-        .into_iter()
-        .map(|(kind, sums)| sums.into_row(cluster(jobs), submit_day, &kind))
-        .collect();
-    let mut nodes: Vec<NodeDay> = nodes
-        .into_iter()
-        .map(|((start, end, node), sums)| {
-            sums.into_row(cluster(jobs), submit_day, start, end, names.names[node].clone())
-        })
-        .collect();
-    kinds.sort_unstable_by(crate::Record::compare_place);
-    nodes.sort_unstable_by(crate::Record::compare_place);
-    (kinds, nodes)
-}
 
-fn cluster(jobs: &[&Job]) -> String {
-    jobs.first().map(|job| job.cluster.clone()).unwrap_or_default()
+    /// The sums as rows, as they lie in their files.
+    pub fn into_rows(self, cluster: &str, submit_day: Timestamp) -> (Vec<JobDay>, Vec<NodeDay>) {
+        let kinds = self.kinds.into_iter();
+        let mut kinds: Vec<JobDay> =
+            kinds.map(|(kind, sums)| sums.into_row(cluster, submit_day, kind)).collect();
+        let mut nodes: Vec<NodeDay> = self
+            .nodes
+            .into_iter()
+            .map(|((start, end, node), sums)| {
+                let node = self.names.names[node].clone();
+                sums.into_row(cluster, submit_day, start, end, node)
+            })
+            .collect();
+        kinds.sort_unstable_by(crate::Record::compare_place);
+        nodes.sort_unstable_by(crate::Record::compare_place);
+        (kinds, nodes)
+    }
 }
 
 /// The time in which an attempt ran, as far as it is known.
@@ -115,10 +126,11 @@ struct Run {
 }
 
 impl Run {
-    fn of(job: &Job) -> Option<Run> {
+    fn of(job: &Attempt<'_>) -> Option<Run> {
         let start = job.start_time?;
-        let end = job.end_time.unwrap_or(job.observed_time).max(start);
-        let whole = seconds(start, job.end_time.unwrap_or(job.observed_time));
+        let known_until = job.end_time.or(job.observed_time)?;
+        let end = known_until.max(start);
+        let whole = seconds(start, known_until);
         let rate = match job.elapsed_seconds {
             Some(elapsed) if elapsed >= 0 && (elapsed as f64) < whole => elapsed as f64 / whole,
             _ => 1.0,
@@ -143,15 +155,45 @@ fn seconds(from: Timestamp, to: Timestamp) -> f64 {
 
 /// What attempts are added up by.
 #[derive(Hash, PartialEq, Eq)]
-struct Kind<'a> {
+struct KindOf<T> {
     start: Timestamp,
     end: Timestamp,
-    user: Option<&'a str>,
-    account: Option<&'a str>,
-    partition: Option<&'a str>,
-    qos: Option<&'a str>,
-    gpu_types: Option<&'a str>,
-    state: &'a str,
+    user: Option<T>,
+    account: Option<T>,
+    partition: Option<T>,
+    qos: Option<T>,
+    gpu_types: Option<T>,
+    state: Option<T>,
+}
+
+type Kind = KindOf<String>;
+
+impl Equivalent<Kind> for KindOf<&str> {
+    fn equivalent(&self, kind: &Kind) -> bool {
+        self.start == kind.start
+            && self.end == kind.end
+            && self.user == kind.user.as_deref()
+            && self.account == kind.account.as_deref()
+            && self.partition == kind.partition.as_deref()
+            && self.qos == kind.qos.as_deref()
+            && self.gpu_types == kind.gpu_types.as_deref()
+            && self.state == kind.state.as_deref()
+    }
+}
+
+impl From<&KindOf<&str>> for Kind {
+    fn from(kind: &KindOf<&str>) -> Kind {
+        KindOf {
+            start: kind.start,
+            end: kind.end,
+            user: kind.user.map(str::to_owned),
+            account: kind.account.map(str::to_owned),
+            partition: kind.partition.map(str::to_owned),
+            qos: kind.qos.map(str::to_owned),
+            gpu_types: kind.gpu_types.map(str::to_owned),
+            state: kind.state.map(str::to_owned),
+        }
+    }
 }
 
 /// A number in millionths, rounded. Whole numbers add up to the same sum in any order.
@@ -203,8 +245,8 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, job: &Job, run: &Run, start: Timestamp, end: Timestamp) {
-        self.observed = self.observed.max(Some(job.observed_time));
+    fn add(&mut self, job: &Attempt<'_>, run: &Run, start: Timestamp, end: Timestamp) {
+        self.observed = self.observed.max(job.observed_time);
         let run_seconds = run.rate * run.within(start, end);
         let held = job.alloc_cpus.map(|cpus| cpus as f64 * run_seconds);
         let used = job.total_cpu_seconds.map(|used| used * run.ratio(start, end));
@@ -232,20 +274,19 @@ impl Sums {
         }
     }
 
-    fn into_row(self, cluster: String, submit_day: Timestamp, kind: &Kind<'_>) -> JobDay {
-        let text = |text: Option<&str>| text.map(str::to_owned);
+    fn into_row(self, cluster: &str, submit_day: Timestamp, kind: Kind) -> JobDay {
         JobDay {
-            cluster,
+            cluster: cluster.to_owned(),
             submit_day,
             start_time: kind.start,
             end_time: kind.end,
             observed_time: self.observed.unwrap_or(submit_day),
-            user: text(kind.user),
-            account: text(kind.account),
-            partition: text(kind.partition),
-            qos: text(kind.qos),
-            gpu_types: text(kind.gpu_types),
-            state: kind.state.to_owned(),
+            user: kind.user,
+            account: kind.account,
+            partition: kind.partition,
+            qos: kind.qos,
+            gpu_types: kind.gpu_types,
+            state: kind.state.unwrap_or_default(),
             started: self.started,
             carried: self.carried,
             run_seconds: self.run.value().unwrap_or(0.0),
@@ -274,8 +315,15 @@ struct NodeSums {
 }
 
 impl NodeSums {
-    fn add(&mut self, job: &Job, run: &Run, start: Timestamp, end: Timestamp, nodes: usize) {
-        self.observed = self.observed.max(Some(job.observed_time));
+    fn add(
+        &mut self,
+        job: &Attempt<'_>,
+        run: &Run,
+        start: Timestamp,
+        end: Timestamp,
+        nodes: usize,
+    ) {
+        self.observed = self.observed.max(job.observed_time);
         if run.start < start {
             self.carried += 1;
         } else {
@@ -288,14 +336,14 @@ impl NodeSums {
 
     fn into_row(
         self,
-        cluster: String,
+        cluster: &str,
         submit_day: Timestamp,
         start_time: Timestamp,
         end_time: Timestamp,
         node: String,
     ) -> NodeDay {
         NodeDay {
-            cluster,
+            cluster: cluster.to_owned(),
             submit_day,
             start_time,
             end_time,
@@ -311,16 +359,16 @@ impl NodeSums {
 
 /// Node names, each known by a number: a day's jobs share few lists and fewer nodes.
 #[derive(Default)]
-struct Names<'a> {
-    lists: HashMap<&'a str, Vec<usize>>,
+struct Names {
+    lists: HashMap<String, Vec<usize>>,
     numbers: HashMap<String, usize>,
     names: Vec<String>,
 }
 
-impl<'a> Names<'a> {
+impl Names {
     /// The nodes of a list.
-    fn of(&mut self, list: &'a str) -> &[usize] {
-        self.lists.entry(list).or_insert_with(|| {
+    fn of(&mut self, list: &str) -> &[usize] {
+        self.lists.entry_ref(list).or_insert_with(|| {
             let nodes = node_list::expand(list).unwrap_or_default();
             nodes
                 .into_iter()

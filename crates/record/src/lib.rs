@@ -3,6 +3,7 @@
 //! Words only. A record knows its Arrow schema and how to become a batch and come back;
 //! it knows no file, no scheduler and no SQL.
 
+mod attempt;
 mod cell;
 #[macro_use]
 mod macros;
@@ -26,12 +27,13 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Schema};
 use jiff::Timestamp;
 
+pub use attempt::{Attempt, Attempts};
 pub use cell::Cell;
 pub use collection::Collection;
 pub use gpu_sample::GpuSample;
 pub use gpu_span::{GpuSpan, Looks, spans_of};
 pub use job::{Job, Usage, is_final_state};
-pub use job_day::{JobDay, NodeDay, millionths, sum_up};
+pub use job_day::{DaySums, JobDay, NodeDay, millionths};
 pub use live::{
     AccessPoint, GpuCount, JobCount, Live, Negotiator, RecentUse, Seen, SeenNode, SinkHealth,
     SourceHealth, gpu_counts, is_nonsense, job_counts,

@@ -25,7 +25,9 @@ pub struct Live {
     pub gpus: Option<Seen<GpuCount>>,
     pub access_points: Option<Seen<AccessPoint>>,
     pub negotiators: Option<Seen<Negotiator>>,
-    /// What jobs made of what they held lately, by the lake, for each window of time.
+    /// What jobs made of what they held lately, by the lake, for each window of time. Who shows it
+    /// adds it up: no look saw it.
+    #[serde(skip)]
     pub recent_use: Vec<RecentUse>,
     /// Of the last days, the share that was collected when it was over.
     pub collected_ratio: Option<f64>,

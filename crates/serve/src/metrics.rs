@@ -1,10 +1,12 @@
 //! `/metrics`: what collecting last saw, for Prometheus. Nothing is asked at a scrape.
 //!
-//! What was seen is read and written out once, when its file changes; a scrape adds the ages. So it
-//! costs the same however large the clusters and their history are.
+//! What was seen is read and written out once, when its file changes; a scrape adds the ages. What the
+//! lake says of the last hours is added up then beside the scrapes. So one costs the same however large
+//! the clusters and their history are.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use anyhow::Result;
 use axum::Router;
@@ -16,11 +18,13 @@ use query::metric::{LastSeen, compatible_page};
 use serde::Deserialize;
 use view::{MetricsText, OPEN_METRICS, PROMETHEUS};
 
-use crate::{App, respond};
+use crate::{App, Site, respond};
 
 /// The pages of metrics.
 pub(crate) fn router(app: &Arc<App>) -> Router {
-    let metrics = Arc::new(Metrics { app: app.clone(), written: Mutex::new(None) });
+    let metrics =
+        Arc::new(Metrics { app: app.clone(), written: Mutex::default(), summed: Mutex::default() });
+    tokio::spawn(keep_summing(Arc::downgrade(&metrics)));
     Router::new()
         .route("/metrics", get(own))
         .route("/metrics/{names}", get(compatible))
@@ -31,6 +35,8 @@ struct Metrics {
     app: Arc<App>,
     /// What was written out of what was last seen.
     written: Mutex<Option<Arc<Written>>>,
+    /// What was last seen when the last hours were added up, with these sums.
+    summed: Mutex<Option<Arc<LastSeen>>>,
 }
 
 struct Written {
@@ -55,7 +61,10 @@ impl Metrics {
         {
             return Ok(known);
         }
-        let seen = LastSeen::load(&self.app.site.lake).await?;
+        let mut seen = LastSeen::load(&self.app.site.lake).await?;
+        if let Some(summed) = &*self.summed.lock().expect("no holder of this lock panics") {
+            seen.take_lately(summed);
+        }
         let state = seen.state(&self.app.site.metrics, &self.app.site.judgement);
         let written = Arc::new(Written {
             prometheus: PROMETHEUS.part(&state),
@@ -65,6 +74,36 @@ impl Metrics {
         });
         *self.written.lock().expect("no holder of this lock panics") = Some(written.clone());
         Ok(written)
+    }
+
+    /// Adds up the last hours if somebody has collected since. The next scrape writes it out.
+    async fn sum_up_lately(&self) -> Result<()> {
+        let Site { lake, judgement, zone, .. } = &*self.app.site;
+        let known = self.summed.lock().expect("no holder of this lock panics").clone();
+        if let Some(known) = &known
+            && known.is_current(lake).await?
+        {
+            return Ok(());
+        }
+        let mut seen = LastSeen::load(lake).await?;
+        seen.sum_up_lately(lake, judgement, zone, known.as_deref()).await;
+        *self.summed.lock().expect("no holder of this lock panics") = Some(Arc::new(seen));
+        *self.written.lock().expect("no holder of this lock panics") = None;
+        Ok(())
+    }
+}
+
+/// How often it is looked whether somebody has collected.
+const GLANCE: Duration = Duration::from_secs(5);
+
+/// Adds up the last hours whenever somebody has collected, as long as there is somebody to show it to.
+async fn keep_summing(metrics: Weak<Metrics>) {
+    while let Some(metrics) = metrics.upgrade() {
+        if let Err(error) = metrics.sum_up_lately().await {
+            tracing::warn!("cannot tell what was used lately: {error:#}");
+        }
+        drop(metrics);
+        tokio::time::sleep(GLANCE).await;
     }
 }
 

@@ -283,8 +283,13 @@ impl Collector {
         let gone: Vec<OpenJob> =
             self.writer.tracker().open_jobs().filter(is_gone).cloned().collect();
         let time = self.running.values().map(|queue| queue.time).max().unwrap_or(self.run);
-        let closed: Vec<Job> =
-            self.writer.jobs(&gone).await?.iter().map(|job| Collector::closed(job, time)).collect();
+        let closed: Vec<Job> = self
+            .writer
+            .jobs(gone.iter().map(OpenJob::key))
+            .await?
+            .iter()
+            .map(|job| Collector::closed(job, time))
+            .collect();
         self.summary.change += self.writer.upsert(&closed).await?;
 
         for (name, times) in &heard.answered {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use jiff::tz::TimeZone;
-use lake::{Heard, OpenJob};
+use lake::Heard;
 use record::Job;
 use source::Machine;
 use source::elasticsearch::JobDocuments;
@@ -57,15 +57,9 @@ impl Collector {
         let mut read = self.read(answer, parser)?;
         let is_answered = read.collection.error.is_none();
         // What the access point itself said stays: a document may leave out a part of the ad.
-        let known = read.records.iter().map(|job| OpenJob {
-            job_id: job.job_id.clone(),
-            submit_time: job.submit_time,
-            attempt: job.attempt,
-            is_waiting: false,
-            observed_time: job.observed_time,
-            said: 0,
-        });
-        let known = self.writer.jobs(&known.collect::<Vec<_>>()).await?;
+        let records = read.records.iter();
+        let keys = records.map(|job| (job.job_id.as_str(), job.submit_time, job.attempt));
+        let known = self.writer.jobs(keys).await?;
         let is_told = |job: &&Job| job.is_complete && job.source == "condor_history";
         let told: HashSet<Key> = known.iter().filter(is_told).map(key).collect();
         read.records.retain(|job| !told.contains(&key(job)));

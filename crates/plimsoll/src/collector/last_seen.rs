@@ -1,14 +1,9 @@
 //! What was last seen of the cluster, kept for metrics: what looks saw is there already, and the rest
 //! is added here.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use anyhow::Result;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use lake::Lake;
-use query::Judgement;
 use record::{AccessPoint, Seen};
 
 use super::Collector;
@@ -47,26 +42,6 @@ impl Collector {
                     update_time: None,
                 }),
             }
-        }
-    }
-
-    /// Keeps beside what was seen what the lake says of the last hours.
-    pub(crate) async fn sum_up_lately(
-        &mut self,
-        lake: &Lake,
-        judgement: &Arc<Judgement>,
-        now: Timestamp,
-    ) {
-        // Who looks every few seconds wants the looks; sums over hours do not change as fast.
-        const SHORTEST: Duration = Duration::from_secs(60);
-        if self.cluster.cadence() < SHORTEST {
-            return;
-        }
-        let (name, known) = (&self.cluster.name, &self.live.recent_use);
-        match query::metric::recent_use(lake, name, judgement, now, known).await {
-            Ok(rows) => self.live.recent_use = rows,
-            // That it fails is no reason to lose what was collected.
-            Err(error) => tracing::warn!("cannot tell what was used lately: {error:#}"),
         }
     }
 

@@ -283,7 +283,7 @@ impl Collector {
             seen.jobs.iter().map(|(id, submit_time, _)| (id.as_str(), *submit_time)).collect();
         let closed: Vec<Job> = self
             .writer
-            .jobs(&gone)
+            .jobs(gone.iter().map(OpenJob::key))
             .await?
             .iter()
             .map(|job| match job.start_time {

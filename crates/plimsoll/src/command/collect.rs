@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::{SignedDuration, Timestamp};
 use lake::Lake;
-use query::{Judgement, Question};
+use query::Question;
 use report::Period;
 use source::{Live, Machine};
 use tokio::sync::watch;
@@ -73,22 +73,19 @@ pub(super) struct Order {
     /// Where it is kept.
     pub(super) lake: Lake,
     pub(super) wanted: Wanted,
-    /// What the site says of its GPUs.
-    pub(super) judgement: Arc<Judgement>,
     /// Who is told of it.
     pub(super) sinks: Arc<[Sink]>,
 }
 
 impl Order {
     pub(super) fn new(config: &Config, lake: Lake, wanted: Wanted) -> Order {
-        let (judgement, sinks) = (config.judgement.clone(), config.sinks.clone().into());
-        Order { lake, wanted, judgement, sinks }
+        Order { lake, wanted, sinks: config.sinks.clone().into() }
     }
 }
 
 /// Asks one cluster's scheduler: about the queue first, so that what left it since is accounted for.
 async fn collect(
-    Order { lake, wanted, judgement, sinks }: &Order,
+    Order { lake, wanted, sinks }: &Order,
     cluster: &Cluster,
     machine: &Arc<dyn Machine>,
 ) -> Result<Summary> {
@@ -98,7 +95,6 @@ async fn collect(
     collector.jobs(machine, *wanted, &progress).await?;
     progress.finish_and_clear();
     collector.push(lake, machine, sinks).await;
-    collector.sum_up_lately(lake, judgement, machine.now()).await;
     collector.finish()
 }
 

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::Lake;
-use query::{Judgement, Question, Selection};
+use query::{Question, Selection};
 use report::Period;
 use source::simulated::{Scale, Simulated, Site};
 use source::slurm::Backfill;
@@ -46,7 +46,7 @@ pub(crate) async fn run(config: &Config, arguments: &Demo) -> Result<Outcome> {
     let start = scale.start;
     let site = Arc::new(Site::new(&scale));
     let lake = Lake::create(&arguments.folder)?.with_zone(&config.zone);
-    let collected = fill(&lake, &site, &config.judgement, start, end, arguments.days).await?;
+    let collected = fill(&lake, &site, start, end, arguments.days).await?;
     complain(&format!(
         "read {} records into {}; {} pieces set aside",
         collected.records,
@@ -94,7 +94,6 @@ fn make_room(folder: &Path, mark: &str) -> Result<()> {
 async fn fill(
     lake: &Lake,
     site: &Arc<Site>,
-    judgement: &Arc<Judgement>,
     start: Timestamp,
     end: Timestamp,
     days: u16,
@@ -122,7 +121,7 @@ async fn fill(
         },
     ];
     let work = clusters.map(|cluster| {
-        let (lake, site, judgement) = (lake.clone(), site.clone(), judgement.clone());
+        let (lake, site) = (lake.clone(), site.clone());
         tokio::spawn(async move {
             let at = |now: Timestamp| Simulated {
                 site: site.clone(),
@@ -143,7 +142,6 @@ async fn fill(
             let wanted = Wanted { days, refresh: false, parallel: 1 };
             collector.jobs(&machine, wanted, &progress).await?;
             progress.finish_and_clear();
-            collector.sum_up_lately(&lake, &judgement, end).await;
             collector.finish()
         })
     });

@@ -37,9 +37,10 @@ async fn allocations(config: &Config, lake: &Lake, now: Timestamp) -> Result<Vec
 /// Writes what was last seen for node_exporter's textfile collector, or for a look.
 pub(crate) async fn metrics(config: &Config, arguments: &ExportMetrics) -> Result<Outcome> {
     let lake = Lake::open(&config.data_dir)?;
-    let seen = LastSeen::load(&lake).await?;
+    let mut seen = LastSeen::load(&lake).await?;
     let families = match &arguments.names {
         None => {
+            seen.sum_up_lately(&lake, &config.judgement, &config.zone, None).await;
             let now = Live::default().now();
             let mut families = seen.health(now);
             families.extend(seen.state(&config.metrics, &config.judgement));

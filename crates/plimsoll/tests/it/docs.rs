@@ -215,8 +215,9 @@ Each has a time limit (a minute, `sacct` ten, `condor_history` five; `time_limit
 another); one that fails is asked again after 2 and 10 seconds, one that took all of its time in the next
 cycle. docs/performance.md has what a cycle costs.
 
-What the lake says of the last hours is added up after a collection: `1h` each time, `24h` when half an
-hour has passed and `7d` when three and a half have; `plimsoll_recent_timestamp_seconds` says when.
+What the lake says of the last hours is added up by `plimsoll serve` after a collection, beside the
+scrapes: `1h` each time, `24h` when half an hour has passed and `7d` when three and a half have;
+`plimsoll_recent_timestamp_seconds` says when. `plimsoll export metrics` adds it up when it is called.
 
 Alert and recording rules are in `packaging/prometheus`, a dashboard is in `packaging/grafana`.
 ";

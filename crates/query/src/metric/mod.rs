@@ -21,7 +21,6 @@ use report::Family;
 pub use granted::{granted, granted_families};
 pub use last_seen::{LastSeen, compatible_page};
 pub use own::own;
-pub use recent_use::recent_use;
 
 /// How metrics are made.
 #[derive(Clone, Copy, Debug, PartialEq)]

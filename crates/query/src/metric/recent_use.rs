@@ -1,12 +1,11 @@
-//! What jobs lately made of what they held, and what backfill gave: a few sums of the lake, made
-//! after a collection.
+//! What jobs lately made of what they held, and what backfill gave: a few sums of the lake, made for
+//! who shows them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, Zoned};
 use lake::Lake;
 use record::RecentUse;
 use report::{Period, Unit};
@@ -26,13 +25,14 @@ const BACKFILL: &str = "backfill-summary";
 
 /// What a cluster's jobs made of what they held before `now`, and what backfill gave. Of what is known
 /// already, that which is not old for its window stays.
-pub async fn recent_use(
+pub(super) async fn recent_use(
     lake: &Lake,
     cluster: &str,
     judgement: &Arc<Judgement>,
-    now: Timestamp,
+    now: &Zoned,
     known: &[RecentUse],
 ) -> Result<Vec<RecentUse>> {
+    let (now, zone) = (now.timestamp(), now.time_zone());
     let mut rows = Vec::new();
     for (window, hours) in WINDOWS {
         let length = SignedDuration::from_hours(hours);
@@ -42,7 +42,7 @@ pub async fn recent_use(
             rows.push(fresh.clone());
             continue;
         }
-        let period = Period { start: now - length, end: now, zone: TimeZone::UTC };
+        let period = Period { start: now - length, end: now, zone: zone.clone() };
         let question = Question {
             clusters: vec![cluster.to_owned()],
             judgement: judgement.clone(),

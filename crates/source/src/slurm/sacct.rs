@@ -24,12 +24,11 @@ pub use steps::{Step, Steps};
 
 /// What is asked for, where sacct has it. JobName stands last: it may hold anything, and then takes
 /// the rest.
-const FIELDS: [&str; 35] = [
+const FIELDS: [&str; 34] = [
     "JobID",
     "JobIDRaw",
     "Cluster",
     "User",
-    "UID",
     "Group",
     "Account",
     "Partition",

@@ -112,8 +112,7 @@ async fn check(
             heard.push(words.to_owned());
         }
     };
-    let (judgement, sinks) = (Arc::default(), Arc::new([]));
-    let order = Order { lake: lake.clone(), wanted, judgement, sinks };
+    let order = Order { lake: lake.clone(), wanted, sinks: Arc::new([]) };
     cycles(order, cluster, machine, pace, say).await;
     let mut looks = Vec::new();
     for file in lake.files(&Collection::TABLE, &Trackers::new()).await.unwrap() {

@@ -70,7 +70,7 @@ fn the_command_asks_for_a_day() {
             "--local",
             "--starttime=2026-11-14T00:00:00",
             "--endtime=2026-11-15T00:00:00",
-            "--format=JobID,JobIDRaw,Cluster,User,UID,Group,Account,Partition,QOS,State,ExitCode,\
+            "--format=JobID,JobIDRaw,Cluster,User,Group,Account,Partition,QOS,State,ExitCode,\
              Submit,Eligible,Start,End,ElapsedRaw,Suspended,TimelimitRaw,AllocNodes,AllocCPUS,\
              AllocTRES,ReqNodes,ReqCPUS,ReqMem,ReqTRES,NodeList,NTasks,MaxRSS,TotalCPU,\
              TRESUsageInTot,ConsumedEnergyRaw,Reason,Reservation,AdminComment,JobName",
