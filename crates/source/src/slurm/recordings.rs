@@ -27,7 +27,7 @@ const RECORDINGS: [(&str, Printed, usize, usize); 30] = [
     ("sacct-collected.txt", Printed::Sacct, 104, 0),
     ("sacct-collected-birch.txt", Printed::Sacct, 18, 0),
     ("sacct-epoch.psv", Printed::Sacct, 96, 0),
-    ("sacct-fields.txt", Printed::SacctFields, 35, 0),
+    ("sacct-fields.txt", Printed::SacctFields, 34, 0),
     ("sacct-job-array.psv", Printed::Sacct, 5, 0),
     ("sacct-job-array-pending.psv", Printed::Sacct, 2, 0),
     ("sacct-job-held.psv", Printed::Sacct, 4, 0),
