@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, UInt32Array,
+    Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, StringViewArray, UInt32Array,
 };
 use datafusion::arrow::datatypes::{Float64Type, Int64Type, TimestampMicrosecondType, UInt32Type};
 use datafusion::common::runtime::SpawnedTask;
@@ -18,7 +18,7 @@ use futures::TryStreamExt;
 use futures::future::try_join_all;
 use hashbrown::HashMap;
 
-use crate::names::{Name, Names, Renamed, TextColumn, column};
+use crate::names::{Name, Names, Renamed, TextColumn};
 use crate::term;
 
 /// What was seen of GPUs, but for those that the site wants left out.
@@ -88,19 +88,24 @@ impl GpuHistory {
     }
 
     /// Of what several have read of different spans, each with numbers of its own.
-    async fn of(context: &SessionContext, mut readers: Vec<Reader>) -> Result<GpuHistory> {
-        let mut all = Reader::default();
-        let renumbered: Vec<Renumbered> = readers.iter().map(|reader| all.add(reader)).collect();
+    async fn of(context: &SessionContext, readers: Vec<Reader>) -> Result<GpuHistory> {
+        let mut readers = readers.into_iter();
+        let mut all = readers.next().unwrap_or_default();
+        let mut read = vec![std::mem::take(&mut all.spans)];
+        for mut reader in readers {
+            let renumbered = all.add(&reader);
+            reader.spans.iter_mut().for_each(|span| renumbered.apply(span));
+            read.push(reader.spans);
+        }
         let kinds = all.judged(context).await.context("cannot judge the states of GPUs")?;
         let (gpus, places) = in_order(&all.names, &all.gpus.list);
-        for (reader, renumbered) in readers.iter_mut().zip(&renumbered) {
-            reader.spans.retain_mut(|span| {
-                renumbered.apply(span);
+        for spans in &mut read {
+            spans.retain_mut(|span| {
                 span.gpu = places[span.gpu as usize];
                 kinds[span.kind as usize].is_shown
             });
         }
-        let spans = by_gpu(gpus.len(), &readers);
+        let spans = by_gpu(gpus.len(), &read);
         Ok(GpuHistory { names: all.names, gpus, kinds, spans })
     }
 }
@@ -123,8 +128,8 @@ impl Renumbered {
 }
 
 /// All spans by GPU and time. Most come in the order of their times.
-fn by_gpu(gpus: usize, readers: &[Reader]) -> Vec<Span> {
-    let each = || readers.iter().flat_map(|reader| &reader.spans);
+fn by_gpu(gpus: usize, read: &[Vec<Span>]) -> Vec<Span> {
+    let each = || read.iter().flatten();
     let mut ends = vec![0; gpus];
     each().for_each(|span| ends[span.gpu as usize] += 1);
     let mut start = 0;
@@ -294,8 +299,10 @@ impl Reader {
     /// The kinds as rows.
     fn said(&self) -> Result<RecordBatch> {
         let kinds = &self.kinds.list;
-        let names = self.names.array();
-        let text = |of: fn(&Said) -> Name| column(&names, kinds.iter().map(of));
+        let text = |of: fn(&Said) -> Name| -> ArrayRef {
+            let texts = kinds.iter().map(|kind| self.names.text(of(kind)));
+            Arc::new(texts.collect::<StringViewArray>())
+        };
         let truth = |of: fn(&Said) -> Option<bool>| -> ArrayRef {
             Arc::new(kinds.iter().map(of).collect::<BooleanArray>())
         };

@@ -2,6 +2,7 @@
 
 use std::hash::BuildHasher;
 use std::ops::Index;
+use std::sync::LazyLock;
 
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder, UInt32Array,
@@ -10,6 +11,9 @@ use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::error::ArrowError;
 use hashbrown::{DefaultHashBuilder, HashTable};
+
+/// One for all, so that names learn from one another without a look at the texts.
+static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
 
 /// A text, or that it is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,32 +35,44 @@ pub(crate) struct Names {
     texts: String,
     /// Where each ends.
     ends: Vec<usize>,
+    /// By [`HASHER`], of each.
+    hashes: Vec<u64>,
     places: HashTable<u32>,
-    hasher: DefaultHashBuilder,
 }
 
 impl Names {
     pub(crate) fn of(&mut self, text: Option<&str>) -> Name {
         let Some(text) = text else { return Name::UNKNOWN };
-        let Names { texts, ends, places, hasher } = self;
-        let text_at = |place: u32| at(texts, ends, place as usize);
-        let hash = hasher.hash_one(text);
-        if let Some(place) = places.find(hash, |place| text_at(*place) == text) {
+        self.of_hashed(text, HASHER.hash_one(text))
+    }
+
+    fn of_hashed(&mut self, text: &str, hash: u64) -> Name {
+        let Names { texts, ends, hashes, places } = self;
+        let is_known = |place: &u32| {
+            let place = *place as usize;
+            hashes[place] == hash && at(texts, ends, place) == text
+        };
+        if let Some(place) = places.find(hash, is_known) {
             return Name(place + 1);
         }
         let place = u32::try_from(ends.len()).expect("a period has fewer than 2³² names");
-        places.insert_unique(hash, place, |place| hasher.hash_one(text_at(*place)));
+        places.insert_unique(hash, place, |place| hashes[*place as usize]);
         texts.push_str(text);
         ends.push(texts.len());
+        hashes.push(hash);
         Name(place + 1)
     }
 
     /// Adds the texts of others, and tells by what names they are known here.
     pub(crate) fn add(&mut self, others: &Names) -> Renamed {
-        let texts = (0..others.ends.len()).map(|place| at(&others.texts, &others.ends, place));
-        Renamed(
-            std::iter::once(Name::UNKNOWN).chain(texts.map(|text| self.of(Some(text)))).collect(),
-        )
+        let count = others.ends.len();
+        let mut renamed = Vec::with_capacity(count + 1);
+        renamed.push(Name::UNKNOWN);
+        self.places.reserve(count, |place| self.hashes[*place as usize]);
+        renamed.extend((0..count).map(|place| {
+            self.of_hashed(at(&others.texts, &others.ends, place), others.hashes[place])
+        }));
+        Renamed(renamed)
     }
 
     pub(crate) fn text(&self, name: Name) -> Option<&str> {

@@ -1,15 +1,14 @@
 //! The executions of jobs on backfill: what the job history says of them, met with what was seen
 //! of GPUs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
-use datafusion::arrow::array::RecordBatch;
 use datafusion::common::runtime::SpawnedTask;
 use hashbrown::HashMap;
 
-use super::Asked;
-use super::execution::Executions;
+use super::execution::{self, Executions};
 use super::history::{GpuPhase, History, Place};
 use super::link::{Link, Linked, Links};
 use super::owner::{Evictor, Owners};
@@ -99,30 +98,32 @@ pub(super) struct Attempts {
 }
 
 impl Attempts {
-    /// From what was seen of GPUs, and the rows of executions.
+    /// From what was seen of GPUs, and what was read of the job history.
     pub(super) async fn find(
         history: &Arc<History>,
-        rows: Vec<RecordBatch>,
-        question: &Asked,
+        executions: Vec<execution::Reader>,
+        holds: &BTreeMap<String, i64>,
     ) -> Result<Attempts> {
         let seen = history.clone();
-        let phases =
-            SpawnedTask::spawn_blocking(move || (seen.backfill_phases(), seen.primary_phases()));
+        let taken = SpawnedTask::spawn_blocking(move || {
+            let mut phases = seen.backfill_phases();
+            phases.retain(|phase| phase.phase.situation == Situation::Taken);
+            phases
+        });
+        let seen = history.clone();
+        let owners = SpawnedTask::spawn_blocking(move || Owners::seen(&seen));
         let mut names = history.names.clone();
-        let executions = Executions::of(&rows, &mut names, question)?;
-        drop(rows);
-        let holds = question.holds.iter();
-        let holds = holds.map(|(cluster, hold)| (names.of(Some(cluster)), *hold)).collect();
-        let (mut taken, owned) = phases.join_unwind().await?;
-        taken.retain(|phase| phase.phase.situation == Situation::Taken);
-        Ok(Attempts { list: attempts(history, &taken, &owned, &executions, &holds), names })
+        let executions = Executions::of(executions, &mut names);
+        let holds = holds.iter().map(|(cluster, hold)| (names.of(Some(cluster)), *hold)).collect();
+        let (taken, owners) = (taken.join_unwind().await?, owners.join_unwind().await?);
+        Ok(Attempts { list: attempts(history, &taken, owners, &executions, &holds), names })
     }
 }
 
 fn attempts(
     history: &History,
     phases: &[GpuPhase],
-    owned: &[GpuPhase],
+    mut owners: Owners,
     executions: &Executions,
     holds: &HashMap<Name, i64>,
 ) -> Vec<Attempt> {
@@ -133,7 +134,7 @@ fn attempts(
         .enumerate()
         .map(|(number, gpu)| ([gpu.place.cluster, gpu.place.machine, gpu.gpu_id], number))
         .collect();
-    let owners = Owners::of(history, &places, owned, executions, &links);
+    owners.add(&places, executions, &links);
     let mut attempts = Vec::new();
     let mut gpus = Vec::new();
     for (execution, links) in links.of_executions(executions) {

@@ -78,9 +78,9 @@ pub(crate) struct BackfillTable {
 
 /// What the tables of one question share.
 pub(crate) struct Asked {
-    pub(crate) judgement: Arc<Judgement>,
+    judgement: Arc<Judgement>,
     /// How long a look at a cluster holds, in microseconds.
-    pub(crate) holds: BTreeMap<String, i64>,
+    holds: BTreeMap<String, i64>,
     /// The statement that reads the period's spans.
     spans: String,
     /// Each made once, by the first table that needs it.
@@ -114,8 +114,9 @@ impl Asked {
         if let Some(known) = &*attempts {
             return Ok(known.clone());
         }
-        let (history, rows) = try_join(self.history(context), execution::read(context)).await?;
-        let new = Attempts::find(&history, rows, self).await?;
+        let executions = execution::read(context, &self.judgement);
+        let (history, executions) = try_join(self.history(context), executions).await?;
+        let new = Attempts::find(&history, executions, &self.holds).await?;
         Ok(attempts.insert(Arc::new(new)).clone())
     }
 }

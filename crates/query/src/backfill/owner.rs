@@ -19,43 +19,62 @@ pub(super) struct Evictor {
 
 /// When owners took GPUs back, and with which jobs: as it was seen, and as the job history has it.
 pub(super) struct Owners {
-    by_gpu: HashMap<usize, Vec<(i64, Who)>>,
-    by_machine: HashMap<(Name, Name), Vec<(i64, Who)>>,
+    by_gpu: Vec<Starts>,
+    by_machine: Vec<Starts>,
+    /// The machine of each GPU.
+    machine_of: Vec<usize>,
+    machines: HashMap<(Name, Name), usize>,
 }
 
+/// In the order of time once all are known.
+type Starts = Vec<(i64, Who)>;
+
 impl Owners {
-    pub(super) fn of(
-        history: &History,
-        places: &HashMap<[Name; 3], usize>,
-        phases: &[GpuPhase],
-        executions: &Executions,
-        links: &Links,
-    ) -> Owners {
-        let mut owners = Owners { by_gpu: HashMap::new(), by_machine: HashMap::new() };
-        let mut add = |gpu: usize, start: i64, who: Who| {
-            let (cluster, machine) =
-                (history.gpus[gpu].place.cluster, history.gpus[gpu].place.machine);
-            owners.by_gpu.entry(gpu).or_default().push((start, who));
-            owners.by_machine.entry((cluster, machine)).or_default().push((start, who));
+    pub(super) fn seen(history: &History) -> Owners {
+        let mut machines = HashMap::new();
+        let machine_of = history.gpus.iter().map(|gpu| {
+            let count = machines.len();
+            *machines.entry((gpu.place.cluster, gpu.place.machine)).or_insert(count)
+        });
+        let machine_of: Vec<usize> = machine_of.collect();
+        let mut owners = Owners {
+            by_gpu: vec![Starts::new(); machine_of.len()],
+            by_machine: vec![Starts::new(); machines.len()],
+            machine_of,
+            machines,
         };
-        for GpuPhase { gpu, phase } in phases {
+        for GpuPhase { gpu, phase } in history.primary_phases() {
             if phase.situation == Situation::Owner {
-                add(*gpu, phase.start, phase.who);
+                owners.push(gpu, phase.start, phase.who);
             }
         }
+        owners
+    }
+
+    /// Adds what the job history tells of jobs that were not on backfill.
+    pub(super) fn add(
+        &mut self,
+        places: &HashMap<[Name; 3], usize>,
+        executions: &Executions,
+        links: &Links,
+    ) {
         for (execution, links) in links.of_executions(executions) {
             if execution.is_backfill || !links.is_empty() {
                 continue;
             }
             for id in executions.gpu_ids(execution) {
                 if let Some(gpu) = places.get(&[execution.cluster, execution.machine, *id]) {
-                    add(*gpu, execution.start, execution.who);
+                    self.push(*gpu, execution.start, execution.who);
                 }
             }
         }
-        owners.by_gpu.values_mut().for_each(|starts| starts.sort_unstable());
-        owners.by_machine.values_mut().for_each(|starts| starts.sort_unstable());
-        owners
+        // What was seen of each GPU is in order already: a stable sort makes use of that.
+        self.by_gpu.iter_mut().chain(&mut self.by_machine).for_each(|starts| starts.sort());
+    }
+
+    fn push(&mut self, gpu: usize, start: i64, who: Who) {
+        self.by_gpu[gpu].push((start, who));
+        self.by_machine[self.machine_of[gpu]].push((start, who));
     }
 
     /// Who came when a job was evicted: on one of its GPUs, or else on its machine. The owner's
@@ -70,12 +89,12 @@ impl Owners {
         hold: i64,
     ) -> Option<Evictor> {
         let (from, to) = (start.max(end - hold / 2), end + hold);
-        let on_gpus = gpus.iter().filter_map(|gpu| nearest(self.by_gpu.get(gpu)?, end, from, to));
+        let on_gpus = gpus.iter().filter_map(|gpu| nearest(&self.by_gpu[*gpu], end, from, to));
         let on_gpu = on_gpus.min_by_key(|(start, who)| (start.abs_diff(end), *who));
         let evictor = |confidence| move |(_, who): (i64, Who)| Evictor { who, confidence };
         on_gpu.map(evictor("gpu")).or_else(|| {
-            let on_machine = self.by_machine.get(&(cluster, machine))?;
-            nearest(on_machine, end, from, to).map(evictor("machine"))
+            let on_machine = *self.machines.get(&(cluster, machine))?;
+            nearest(&self.by_machine[on_machine], end, from, to).map(evictor("machine"))
         })
     }
 }
