@@ -12,7 +12,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
-use record::{GpuSample, GpuSpan, Looks, Record};
+use record::{GpuSample, GpuSpan, Looks, Record, Text};
 
 use crate::write::Writer;
 use crate::{Lake, LakeFile, Trackers, parquet_file, path, tracker};
@@ -61,8 +61,8 @@ pub struct Compacted {
 )]
 pub struct LateSample {
     pub date: Date,
-    pub machine: String,
-    pub gpu_id: String,
+    pub machine: Text,
+    pub gpu_id: Text,
     pub time: Timestamp,
 }
 
@@ -188,13 +188,13 @@ impl Lake {
             hours.push(hour);
         }
         let looks = Looks::new(day, times, hold);
-        let mut carried: BTreeMap<(String, String), &GpuSpan> =
+        let mut carried: BTreeMap<(Text, Text), &GpuSpan> =
             before.iter().map(|span| ((span.machine.clone(), span.gpu_id.clone()), span)).collect();
         let (mut spans, mut count) = (Vec::new(), 0);
         while let Some((machine, gpu_id)) =
             hours.iter().filter_map(|hour| hour.next.as_ref()).map(gpu).min()
         {
-            let gpu = (machine.to_owned(), gpu_id.to_owned());
+            let gpu = (Text::from(machine), Text::from(gpu_id));
             let mut samples = Vec::new();
             for (place, hour) in hours.iter_mut().enumerate() {
                 hour.take((&gpu.0, &gpu.1), &mut samples).map_err(|error| {

@@ -4,7 +4,7 @@ use std::hash::Hasher;
 
 use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
-use record::{Job, Record};
+use record::{Job, Record, Text};
 use serde::{Deserialize, Serialize};
 
 use crate::LAG;
@@ -22,7 +22,7 @@ pub(crate) struct KnownJobs {
 /// A job that may still change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OpenJob {
-    pub job_id: String,
+    pub job_id: Text,
     pub submit_time: Timestamp,
     pub attempt: i64,
     /// Whether it has not started.

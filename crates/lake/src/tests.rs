@@ -485,7 +485,7 @@ async fn a_look_at_a_part_says_nothing_of_the_rest() {
     // Nodes of two kinds, each looked at by itself.
     let look_at = |at: &str, only: &str, nodes: &[&str]| {
         let rows = nodes.iter().map(|node| NodeSpan {
-            node: (*node).to_owned(),
+            node: (*node).to_owned().into(),
             ..look(at, Some("IDLE")).rows.remove(0)
         });
         Snapshot { only: Some(only.into()), ..Snapshot::of_all(time(at), rows.collect()) }

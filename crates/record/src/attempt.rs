@@ -9,7 +9,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{Float64Type, Int64Type, TimestampMicrosecondType};
 use jiff::Timestamp;
 
-use crate::{Cell, Job};
+use crate::{Cell, Job, Text};
 
 /// What is added up of one attempt.
 #[derive(Debug, PartialEq)]
@@ -83,7 +83,7 @@ impl Attempts {
     pub fn of(batch: &RecordBatch) -> Result<Attempts, String> {
         Ok(Attempts {
             rows: batch.num_rows(),
-            texts: columns::<String, 7>(batch, Attempts::TEXTS)?
+            texts: columns::<Text, 7>(batch, Attempts::TEXTS)?
                 .map(|column| Some(column?.as_string::<i32>().clone())),
             times: columns::<Timestamp, 4>(batch, Attempts::TIMES)?
                 .map(|column| Some(column?.as_primitive::<TimestampMicrosecondType>().clone())),

@@ -11,6 +11,8 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, TimeUnit};
 use jiff::Timestamp;
 
+use crate::Text;
+
 /// A Rust type that is one cell of an Arrow column.
 pub trait Cell: Sized {
     const NULLABLE: bool;
@@ -111,6 +113,15 @@ cell!(
     identity,
     |array| array,
     |cell: &str| Ok(cell.to_owned())
+);
+cell!(
+    Text,
+    DataType::Utf8,
+    StringArray,
+    |cell| cell.as_str(),
+    identity,
+    |array| array,
+    |cell: &str| Ok(cell.into())
 );
 cell!(i64, DataType::Int64, Int64Array, |cell| *cell, identity, |array| array, |cell: i64| Ok(
     cell

@@ -2,45 +2,47 @@
 
 use jiff::Timestamp;
 
+use crate::Text;
+
 record! {
     "One attempt of a job: a requeue, a preemption or an eviction ends one and begins another."
     pub struct Job in "job" key [job_id, submit_time, attempt] sort [user, submit_time] moment submit_time observed observed_time {
-        job_id: String, "", "The job, as its scheduler names it; an array's task is `16_5`, its tasks that wait together `18_[]`, a part of a heterogeneous job `24+1`.";
+        job_id: Text, "", "The job, as its scheduler names it; an array's task is `16_5`, its tasks that wait together `18_[]`, a part of a heterogeneous job `24+1`.";
         submit_time: Timestamp, "UTC", "When this attempt entered the queue.";
         attempt: i64, "", "Tells rows with one submit time apart: 0 in SLURM but for rare duplicates; HTCondor counts its executions.";
         observed_time: Timestamp, "UTC", "When the scheduler was asked; a running job is known until then.";
-        source: String, "", "The command that printed it, or `elasticsearch`; `squeue` has those that wait and that `sacct` does not show yet.";
-        array_job_id: Option<String>, "", "The array that it is a task of.";
-        array_task_id: Option<String>, "", "Its number in the array; a range while tasks wait together.";
-        het_job_id: Option<String>, "", "The heterogeneous job that it is a part of.";
+        source: Text, "", "The command that printed it, or `elasticsearch`; `squeue` has those that wait and that `sacct` does not show yet.";
+        array_job_id: Option<Text>, "", "The array that it is a task of.";
+        array_task_id: Option<Text>, "", "Its number in the array; a range while tasks wait together.";
+        het_job_id: Option<Text>, "", "The heterogeneous job that it is a part of.";
         het_offset: Option<i64>, "", "Which part of the heterogeneous job it is.";
-        user: Option<String>, "", "Who submitted it; unknown once the account is deleted.";
-        unix_group: Option<String>, "", "The submitter's unix group.";
-        account: Option<String>, "", "The account or project that it is charged to.";
-        job_name: Option<String>, "", "The name that the user gave it.";
-        partition: Option<String>, "", "The partition or partitions that it was submitted to.";
-        qos: Option<String>, "", "The quality of service that it asked for.";
-        reservation: Option<String>, "", "The reservation that it ran in.";
-        state: String, "", "The scheduler's word for where it stands, without flags.";
+        user: Option<Text>, "", "Who submitted it; unknown once the account is deleted.";
+        unix_group: Option<Text>, "", "The submitter's unix group.";
+        account: Option<Text>, "", "The account or project that it is charged to.";
+        job_name: Option<Text>, "", "The name that the user gave it.";
+        partition: Option<Text>, "", "The partition or partitions that it was submitted to.";
+        qos: Option<Text>, "", "The quality of service that it asked for.";
+        reservation: Option<Text>, "", "The reservation that it ran in.";
+        state: Text, "", "The scheduler's word for where it stands, without flags.";
         is_complete: bool, "", "Whether the state is final.";
         exit_code: Option<i64>, "", "What it returned.";
         exit_signal: Option<i64>, "", "The signal that ended it; 0 is none.";
-        reason: Option<String>, "", "Why it last waited.";
-        end_reason: Option<String>, "", "Who or what ended it, where the scheduler says.";
+        reason: Option<Text>, "", "Why it last waited.";
+        end_reason: Option<Text>, "", "Who or what ended it, where the scheduler says.";
         eligible_time: Option<Timestamp>, "UTC", "When it could first have started.";
         start_time: Option<Timestamp>, "UTC", "When it started, or when a change of size began this part of it; unknown while it waits.";
         end_time: Option<Timestamp>, "UTC", "When it ended; unknown while it runs.";
         time_limit_seconds: Option<i64>, "s", "The time that it may take; unknown where there is no limit.";
         elapsed_seconds: Option<i64>, "s", "The time that it ran, suspension left out.";
         suspended_seconds: Option<i64>, "s", "The time that it was suspended.";
-        node_list: Option<String>, "", "The machines that it ran on, as the scheduler writes them.";
-        slot: Option<String>, "", "The slot that it ran in (HTCondor).";
-        gpu_ids: Option<String>, "", "The GPUs that it held, separated by commas.";
+        node_list: Option<Text>, "", "The machines that it ran on, as the scheduler writes them.";
+        slot: Option<Text>, "", "The slot that it ran in (HTCondor).";
+        gpu_ids: Option<Text>, "", "The GPUs that it held, separated by commas.";
         alloc_nodes: Option<i64>, "", "Machines allocated.";
         alloc_cpus: Option<i64>, "", "CPUs allocated.";
         alloc_mem_mb: Option<f64>, "MiB", "Memory allocated, over all machines.";
         alloc_gpus: Option<i64>, "", "GPUs allocated; unknown where the scheduler does not account for them.";
-        gpu_types: Option<String>, "", "GPUs allocated by model, such as `a100=2,h100=1`.";
+        gpu_types: Option<Text>, "", "GPUs allocated by model, such as `a100=2,h100=1`.";
         req_nodes: Option<i64>, "", "Machines asked for.";
         req_cpus: Option<i64>, "", "CPUs asked for.";
         req_mem_mb: Option<f64>, "MiB", "Memory asked for, over all machines.";
@@ -56,7 +58,7 @@ record! {
         gpu_hours_reserved: Option<f64>, "h", "GPUs times the time it ran.";
         gpu_utilization: Option<f64>, "%", "Measured use of its GPUs, on average over them; `gpu_usage_source` says of what: `JS1` and `GPUsAverageUsage` are means over time, `gres/gpuutil` is the largest sample.";
         gpu_memory_max_mb: Option<f64>, "MiB", "Largest measured GPU memory; in SLURM over all of its GPUs.";
-        gpu_usage_source: Option<String>, "", "Where the measured GPU use comes from: `JS1`, `gres/gpuutil`, `gres/gpumem` or `GPUsAverageUsage`.";
+        gpu_usage_source: Option<Text>, "", "Where the measured GPU use comes from: `JS1`, `gres/gpuutil`, `gres/gpumem` or `GPUsAverageUsage`.";
         energy_joules: Option<f64>, "J", "Energy that the scheduler accounted to it.";
     }
 }

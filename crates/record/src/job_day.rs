@@ -4,7 +4,7 @@ use hashbrown::{Equivalent, HashMap};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::{Attempt, node_list};
+use crate::{Attempt, Text, node_list};
 
 record! {
     "What attempts submitted on one day did on one day of the site's calendar, added up by user and kind; made from `job`, so that long questions need not read every attempt."
@@ -13,12 +13,12 @@ record! {
         start_time: Timestamp, "UTC", "The first moment of the day on which they ran, in the site's zone.";
         end_time: Timestamp, "UTC", "The first moment of the day after.";
         observed_time: Timestamp, "UTC", "When the scheduler was last asked about one of them.";
-        user: Option<String>, "", "Who submitted them.";
-        account: Option<String>, "", "The account or project that they are charged to.";
-        partition: Option<String>, "", "The partition or partitions that they were submitted to.";
-        qos: Option<String>, "", "The quality of service that they asked for.";
-        gpu_types: Option<String>, "", "GPUs that each holds, by model.";
-        state: String, "", "The scheduler's word for where they stand.";
+        user: Option<Text>, "", "Who submitted them.";
+        account: Option<Text>, "", "The account or project that they are charged to.";
+        partition: Option<Text>, "", "The partition or partitions that they were submitted to.";
+        qos: Option<Text>, "", "The quality of service that they asked for.";
+        gpu_types: Option<Text>, "", "GPUs that each holds, by model.";
+        state: Text, "", "The scheduler's word for where they stand.";
         started: i64, "", "Attempts that started on the day.";
         carried: i64, "", "Attempts that ran when the day began.";
         run_seconds: f64, "s", "The time that they ran on the day, suspension left out.";
@@ -43,7 +43,7 @@ record! {
         start_time: Timestamp, "UTC", "The first moment of the day on which they ran, in the site's zone.";
         end_time: Timestamp, "UTC", "The first moment of the day after.";
         observed_time: Timestamp, "UTC", "When the scheduler was last asked about one of them.";
-        node: String, "", "The node.";
+        node: Text, "", "The node.";
         started: i64, "", "Attempts that started on the day.";
         carried: i64, "", "Attempts that ran when the day began.";
         cpu_seconds: Option<f64>, "s", "CPUs held, times the time, in equal parts over the nodes of each attempt.";
@@ -166,7 +166,7 @@ struct KindOf<T> {
     state: Option<T>,
 }
 
-type Kind = KindOf<String>;
+type Kind = KindOf<Text>;
 
 impl Equivalent<Kind> for KindOf<&str> {
     fn equivalent(&self, kind: &Kind) -> bool {
@@ -186,12 +186,12 @@ impl From<&KindOf<&str>> for Kind {
         KindOf {
             start: kind.start,
             end: kind.end,
-            user: kind.user.map(str::to_owned),
-            account: kind.account.map(str::to_owned),
-            partition: kind.partition.map(str::to_owned),
-            qos: kind.qos.map(str::to_owned),
-            gpu_types: kind.gpu_types.map(str::to_owned),
-            state: kind.state.map(str::to_owned),
+            user: kind.user.map(Into::into),
+            account: kind.account.map(Into::into),
+            partition: kind.partition.map(Into::into),
+            qos: kind.qos.map(Into::into),
+            gpu_types: kind.gpu_types.map(Into::into),
+            state: kind.state.map(Into::into),
         }
     }
 }
@@ -276,7 +276,7 @@ impl Sums {
 
     fn into_row(self, cluster: &str, submit_day: Timestamp, kind: Kind) -> JobDay {
         JobDay {
-            cluster: cluster.to_owned(),
+            cluster: cluster.into(),
             submit_day,
             start_time: kind.start,
             end_time: kind.end,
@@ -340,10 +340,10 @@ impl NodeSums {
         submit_day: Timestamp,
         start_time: Timestamp,
         end_time: Timestamp,
-        node: String,
+        node: Text,
     ) -> NodeDay {
         NodeDay {
-            cluster: cluster.to_owned(),
+            cluster: cluster.into(),
             submit_day,
             start_time,
             end_time,
@@ -361,8 +361,8 @@ impl NodeSums {
 #[derive(Default)]
 struct Names {
     lists: HashMap<String, Vec<usize>>,
-    numbers: HashMap<String, usize>,
-    names: Vec<String>,
+    numbers: HashMap<Text, usize>,
+    names: Vec<Text>,
 }
 
 impl Names {
@@ -373,7 +373,7 @@ impl Names {
             nodes
                 .into_iter()
                 .map(|node| {
-                    *self.numbers.entry(node).or_insert_with_key(|node| {
+                    *self.numbers.entry(node.into()).or_insert_with_key(|node| {
                         self.names.push(node.clone());
                         self.names.len() - 1
                     })

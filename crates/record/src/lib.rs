@@ -27,6 +27,9 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Schema};
 use jiff::Timestamp;
 
+/// A text of a record. Most are short: up to 24 bytes lie in it.
+pub use compact_str::CompactString as Text;
+
 pub use attempt::{Attempt, Attempts};
 pub use cell::Cell;
 pub use collection::Collection;

@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{GpuSample, NodeSpan, QueueSpan};
+use crate::{GpuSample, NodeSpan, QueueSpan, Text};
 
 /// What was last seen of one cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Live {
-    pub cluster: String,
+    pub cluster: Text,
     /// `slurm` or `htcondor`.
-    pub scheduler: String,
+    pub scheduler: Text,
     /// How often it is looked at.
     pub cadence_seconds: f64,
     pub nodes: Option<Seen<SeenNode>>,
@@ -34,7 +34,7 @@ pub struct Live {
     /// By name.
     pub sources: Vec<SourceHealth>,
     /// Whom jobs are pushed to, by name.
-    pub sinks: BTreeMap<String, SinkHealth>,
+    pub sinks: BTreeMap<Text, SinkHealth>,
 }
 
 /// What one look saw.
@@ -61,16 +61,16 @@ pub struct SeenNode {
 #[serde(default)]
 pub struct JobCount {
     /// The scheduler's word.
-    pub state: String,
+    pub state: Text,
     /// Those that a waiting job may start in, joined by commas, are one here.
-    pub partition: Option<String>,
-    pub account: Option<String>,
-    pub user: Option<String>,
-    pub qos: Option<String>,
+    pub partition: Option<Text>,
+    pub account: Option<Text>,
+    pub user: Option<Text>,
+    pub qos: Option<Text>,
     /// Why they wait, without the names of nodes; none for others.
-    pub reason: Option<String>,
+    pub reason: Option<Text>,
     /// The queue of an HTCondor pool that they are in.
-    pub access_point: Option<String>,
+    pub access_point: Option<Text>,
     /// Each task of an array is one.
     pub jobs: i64,
     /// Held, or asked for while they wait; unknown where not said.
@@ -87,10 +87,10 @@ pub struct JobCount {
 #[serde(default)]
 pub struct GpuCount {
     /// Whose it is follows from its name, too, by what the site says of it.
-    pub machine: String,
-    pub model: Option<String>,
-    pub primary_state: Option<String>,
-    pub backfill_state: Option<String>,
+    pub machine: Text,
+    pub model: Option<Text>,
+    pub primary_state: Option<Text>,
+    pub backfill_state: Option<Text>,
     /// Whether projects come first on the machine.
     pub is_prioritized: bool,
     pub is_interactive: bool,
@@ -102,7 +102,7 @@ pub struct GpuCount {
 /// A queue of an HTCondor pool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AccessPoint {
-    pub name: String,
+    pub name: Text,
     /// Until when its history is known.
     pub heard_time: Option<Timestamp>,
     /// When the pool's collector last heard of it.
@@ -113,7 +113,7 @@ pub struct AccessPoint {
 /// What matches the jobs of an HTCondor pool with its slots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Negotiator {
-    pub name: String,
+    pub name: Text,
     /// When the pool's collector last heard of it.
     pub update_time: Option<Timestamp>,
     /// Of its last cycle, as the rest.
@@ -127,11 +127,11 @@ pub struct Negotiator {
 #[serde(default)]
 pub struct RecentUse {
     /// How much time: `1h`, `24h`, `7d`.
-    pub window: String,
+    pub window: Text,
     /// When it was added up, which is its end.
     pub time: Option<Timestamp>,
     /// By the name of a column of the report that it comes from, such as `cpu_seconds`.
-    pub values: BTreeMap<String, Option<f64>>,
+    pub values: BTreeMap<Text, Option<f64>>,
 }
 
 /// How a command of the scheduler fared.
@@ -139,7 +139,7 @@ pub struct RecentUse {
 #[serde(default)]
 pub struct SourceHealth {
     /// The command, such as `squeue`.
-    pub source: String,
+    pub source: Text,
     /// Since this account began; so are the other totals.
     pub commands: i64,
     pub failures: i64,
@@ -154,7 +154,7 @@ pub struct SourceHealth {
     pub records: Option<i64>,
     pub rejects: Option<i64>,
     /// Why the last run failed; unknown means that it worked.
-    pub error: Option<String>,
+    pub error: Option<Text>,
 }
 
 /// How pushing jobs to somebody fares.
@@ -168,7 +168,7 @@ pub struct SinkHealth {
     /// Documents that it will not take.
     pub refused: i64,
     /// Why the last push failed; unknown means that it worked.
-    pub error: Option<String>,
+    pub error: Option<Text>,
 }
 
 impl Live {
@@ -176,7 +176,7 @@ impl Live {
     /// no longer has, nothing stays.
     pub fn put_queue(&mut self, access_point: &str, time: Timestamp, mut rows: Vec<JobCount>) {
         for row in &mut rows {
-            row.access_point = Some(access_point.to_owned());
+            row.access_point = Some(access_point.into());
         }
         let seen = self.jobs.get_or_insert_with(|| Seen { time, rows: Vec::new() });
         seen.time = seen.time.max(time);
@@ -189,7 +189,7 @@ impl Live {
         let place = match self.sources.binary_search_by(|known| known.source.as_str().cmp(name)) {
             Ok(place) => place,
             Err(place) => {
-                let begun = SourceHealth { source: name.to_owned(), ..SourceHealth::default() };
+                let begun = SourceHealth { source: name.into(), ..SourceHealth::default() };
                 self.sources.insert(place, begun);
                 place
             }
@@ -208,7 +208,7 @@ impl SourceHealth {
         self.rejects_in_all += run.rejects;
         self.error.clone_from(&run.error);
         if is_nonsense(run) {
-            self.error = Some("nothing that it printed could be read".to_owned());
+            self.error = Some("nothing that it printed could be read".into());
         }
         if self.error.is_some() {
             self.failures += 1;
@@ -244,7 +244,7 @@ pub fn job_counts<'a>(jobs: impl IntoIterator<Item = &'a QueueSpan>) -> Vec<JobC
             account: job.account.clone(),
             user: job.user.clone(),
             qos: job.qos.clone(),
-            reason: reason.map(str::to_owned),
+            reason: reason.map(Into::into),
             cpus: job.req_cpus.map(|_| 0),
             gpus: job.req_gpus.map(|_| 0),
             memory_mb: job.req_mem_mb.map(|_| 0.0),
@@ -292,8 +292,7 @@ fn without_names(reason: &str) -> &str {
 pub fn gpu_counts<'a>(samples: impl IntoIterator<Item = &'a GpuSample>) -> Vec<GpuCount> {
     let mut counts: BTreeMap<_, GpuCount> = BTreeMap::new();
     for gpu in samples {
-        let said =
-            |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
+        let said = |text: &Option<Text>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
         let is_prioritized = said(&gpu.prioritized_projects);
         let is_interactive = gpu.interactive == Some(true);
         let is_prevented = said(&gpu.prevent_reason);
@@ -327,7 +326,10 @@ mod tests {
     /// at second 1000.
     fn job(line: &str) -> QueueSpan {
         let cells: Vec<&str> = line.split(' ').collect();
-        let text = |index: usize| Some(cells[index].replace('_', " ")).filter(|text| text != "-");
+        let text = |index: usize| {
+            let text = cells[index].replace('_', " ");
+            (text != "-").then(|| text.into())
+        };
         let number = |index: usize| cells[index].parse().ok();
         QueueSpan {
             cluster: "maple".into(),
@@ -340,7 +342,7 @@ mod tests {
             account: None,
             partition: text(1),
             qos: None,
-            state: cells[0].to_owned(),
+            state: cells[0].into(),
             reason: text(3),
             submit_time: None,
             eligible_time: number(7).map(time),
@@ -406,7 +408,7 @@ mod tests {
             records: 7,
             rejects: 1,
             changed: 0,
-            error: error.map(str::to_owned),
+            error: error.map(Into::into),
         };
         let mut live = Live::default();
         live.source("squeue").note(&run(10, None));

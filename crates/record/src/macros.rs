@@ -12,7 +12,7 @@ macro_rules! record {
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
         pub struct $name {
             /// The cluster that it was observed on.
-            pub cluster: String,
+            pub cluster: $crate::Text,
             $(#[doc = $doc] pub $field: $type,)*
         }
 
@@ -53,6 +53,7 @@ macro_rules! record {
 
             fn from_batch(cluster: &str, batch: &arrow::array::RecordBatch) -> Result<Vec<Self>, String> {
                 let rows = batch.num_rows();
+                let cluster = $crate::Text::from(cluster);
                 $(
                     let mut $field = <$type as $crate::Cell>::read(batch.column_by_name(stringify!($field)), rows)
                         .map_err(|error| format!("column {}: {error}", stringify!($field)))?
@@ -60,7 +61,7 @@ macro_rules! record {
                 )*
                 Ok((0..rows)
                     .map(|_| $name {
-                        cluster: cluster.to_owned(),
+                        cluster: cluster.clone(),
                         $($field: $field.next().expect("a column has a cell for each row"),)*
                     })
                     .collect())

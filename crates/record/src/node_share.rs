@@ -5,7 +5,7 @@
 //! counted by the node's own state, such as `drained`, where none can. What is not known is
 //! `unknown`. The shares of a resource add up to what the node has of it.
 
-use crate::NodeSpan;
+use crate::{NodeSpan, Text};
 
 /// A part of what a node has, and what it is to somebody who wants some.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub enum IdleGpu {
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuModel {
     /// None where the site does not name models.
-    pub model: Option<String>,
+    pub model: Option<Text>,
     pub gpus: i64,
     /// Unknown where the scheduler does not say of which model those are that jobs hold.
     pub allocated: Option<i64>,
@@ -96,7 +96,7 @@ pub fn memory_shares(node: &NodeSpan) -> Vec<Share> {
 }
 
 /// The GPUs of a node, by model.
-pub fn gpu_shares(node: &NodeSpan, rule: IdleGpu) -> Vec<(Option<String>, Share)> {
+pub fn gpu_shares(node: &NodeSpan, rule: IdleGpu) -> Vec<(Option<Text>, Share)> {
     let free = match (rule, node.effective_cpus.or(node.cpus), node.alloc_cpus) {
         (IdleGpu::Always, _, _) => "idle",
         (IdleGpu::NeedsCpu, Some(cpus), Some(allocated)) if allocated < cpus => "idle",
@@ -129,8 +129,8 @@ pub fn gpu_models(node: &NodeSpan) -> Vec<GpuModel> {
     let installed = counts(node.gpu_types.as_deref());
     let held = counts(node.alloc_gpu_types.as_deref());
     let named: i64 = installed.iter().map(|(_, count)| count).sum();
-    let mut models: Vec<(Option<String>, i64)> =
-        installed.into_iter().map(|(model, count)| (Some(model.to_owned()), count)).collect();
+    let mut models: Vec<(Option<Text>, i64)> =
+        installed.into_iter().map(|(model, count)| (Some(model.into()), count)).collect();
     if named < gpus {
         models.push((None, gpus - named));
     }
@@ -171,7 +171,7 @@ mod tests {
 
     /// `state cpus/allocated gpus/allocated`, each with `gpu_types` and `alloc_gpu_types`.
     fn node(state: &str, cpus: (i64, i64), gpus: (i64, i64), types: (&str, &str)) -> NodeSpan {
-        let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let named = |text: &str| (!text.is_empty()).then(|| text.into());
         NodeSpan {
             cluster: "maple".into(),
             node: "n1".into(),

@@ -2,20 +2,22 @@
 
 use jiff::Timestamp;
 
+use crate::Text;
+
 record! {
     "One node in one unchanging state, with its reason and who gave it."
     pub struct NodeSpan in "node_span" key [node, start_time] sort [node, start_time] moment start_time observed last_seen_time {
-        node: String, "", "The node.";
+        node: Text, "", "The node.";
         start_time: Timestamp, "UTC", "When the state was first seen, or midnight.";
         end_time: Timestamp, "UTC", "Until when it holds, or midnight; not included.";
         last_seen_time: Timestamp, "UTC", "When it was last observed.";
         samples: i64, "", "Observations that it rests on.";
-        state: String, "", "The scheduler's words for it, joined by `+`.";
-        reason: Option<String>, "", "Why it is not in service.";
-        reason_user: Option<String>, "", "Who gave the reason.";
+        state: Text, "", "The scheduler's words for it, joined by `+`.";
+        reason: Option<Text>, "", "Why it is not in service.";
+        reason_user: Option<Text>, "", "Who gave the reason.";
         reason_time: Option<Timestamp>, "UTC", "When the reason was given.";
-        partitions: Option<String>, "", "The partitions that it is in.";
-        reservation: Option<String>, "", "The reservation that it is in, where the scheduler says so.";
+        partitions: Option<Text>, "", "The partitions that it is in.";
+        reservation: Option<Text>, "", "The reservation that it is in, where the scheduler says so.";
         cpus: Option<i64>, "", "CPUs that it has.";
         effective_cpus: Option<i64>, "", "CPUs of it that jobs may hold; the rest is kept for the system.";
         alloc_cpus: Option<i64>, "", "CPUs that jobs hold.";
@@ -23,8 +25,8 @@ record! {
         alloc_memory_mb: Option<f64>, "MiB", "Memory that jobs hold.";
         gpus: Option<i64>, "", "GPUs that it has.";
         alloc_gpus: Option<i64>, "", "GPUs that jobs hold.";
-        gpu_types: Option<String>, "", "GPUs that it has by model, such as `a100=4`.";
-        alloc_gpu_types: Option<String>, "", "GPUs that jobs hold by model.";
+        gpu_types: Option<Text>, "", "GPUs that it has by model, such as `a100=4`.";
+        alloc_gpu_types: Option<Text>, "", "GPUs that jobs hold by model.";
     }
 }
 

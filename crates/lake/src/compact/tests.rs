@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
-use record::{GpuSample, GpuSpan, Looks, spans_of};
+use record::{GpuSample, GpuSpan, Looks, Text, spans_of};
 
 use crate::tests::{disk, gpu_sample, lake, rows, time};
 use crate::*;
@@ -448,7 +448,7 @@ proptest! {
     #[test]
     fn spans_hold_what_samples_hold(looks in any_looks()) {
         let looks = samples_of(&looks);
-        let mut expected: BTreeMap<(String, String), (i64, f64)> = BTreeMap::new();
+        let mut expected: BTreeMap<(Text, Text), (i64, f64)> = BTreeMap::new();
         for (place, look) in looks.iter().enumerate() {
             let start = look[0].time;
             let next = looks.get(place + 1).map_or(start + HOLD, |next| next[0].time);
@@ -464,7 +464,7 @@ proptest! {
             }
         }
         let spans = spans_by_day(&looks.concat());
-        let mut found: BTreeMap<(String, String), (i64, f64)> = BTreeMap::new();
+        let mut found: BTreeMap<(Text, Text), (i64, f64)> = BTreeMap::new();
         for span in &spans {
             prop_assert!(span.start_time < span.end_time);
             prop_assert_eq!(
@@ -475,7 +475,7 @@ proptest! {
             let sums = found.entry((span.gpu_id.clone(), state)).or_default();
             sums.0 += span.end_time.duration_since(span.start_time).as_mins();
         }
-        let whole = |sums: &BTreeMap<(String, String), (i64, f64)>| {
+        let whole = |sums: &BTreeMap<(Text, Text), (i64, f64)>| {
             sums.iter().map(|(of, sums)| (of.clone(), sums.0)).collect::<Vec<_>>()
         };
         prop_assert_eq!(whole(&found), whole(&expected));
@@ -588,17 +588,17 @@ fn synthetic_day(look_count: u64, median_hours: u64) -> Vec<GpuSample> {
                 }
             }
             type Job = Option<(String, String, u64, u64)>;
-            let state =
-                |job: &Job| Some(if job.is_some() { "Claimed" } else { "Unclaimed" }.to_owned());
-            let user = |job: &Job| job.as_ref().map(|job| job.0.clone());
-            let job_id = |job: &Job| job.as_ref().map(|job| job.1.clone());
+            let text = |text: &str| Some(Text::from(text));
+            let state = |job: &Job| text(if job.is_some() { "Claimed" } else { "Unclaimed" });
+            let user = |job: &Job| job.as_ref().and_then(|job| text(&job.0));
+            let job_id = |job: &Job| job.as_ref().and_then(|job| text(&job.1));
             let slot = |job: &Job, slot: &str| {
                 let dynamic = job.as_ref().map(|job| format!("_{}", job.3)).unwrap_or_default();
-                Some(format!("{slot}{dynamic}"))
+                text(&format!("{slot}{dynamic}"))
             };
             let is_busy = primary.is_some() || backfill.is_some();
             samples.push(GpuSample {
-                machine: machine.clone(),
+                machine: machine.clone().into(),
                 device_name: Some(model.into()),
                 device_memory_mb: Some(memory),
                 capability: Some(capability),

@@ -1,7 +1,7 @@
 use jiff::{SignedDuration, Timestamp};
 use parquet::file::metadata::ParquetMetaDataReader;
 use proptest::prelude::*;
-use record::{Job, Record};
+use record::{Job, Record, Text};
 use tempfile::TempDir;
 
 use crate::tests::{disk, job, lake, rows, time};
@@ -47,7 +47,7 @@ async fn groups(lake: &Lake) -> Vec<String> {
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes).unwrap();
     let mut jobs = rows::<Job>(lake).await.into_iter();
     let of_group = |count: i64| {
-        let ids: Vec<String> = jobs.by_ref().take(count as usize).map(|job| job.job_id).collect();
+        let ids: Vec<Text> = jobs.by_ref().take(count as usize).map(|job| job.job_id).collect();
         ids.join(" ")
     };
     metadata.row_groups().iter().map(|group| group.num_rows()).map(of_group).collect()

@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::{Heard, OpenJob, Snapshot};
 use record::{
-    Collection, GpuSample, Job, JobCount, QueueSpan, Reject, Seen, gpu_counts, job_counts,
+    Collection, GpuSample, Job, JobCount, QueueSpan, Reject, Seen, Text, gpu_counts, job_counts,
 };
 use source::Machine;
 use source::htcondor::{
@@ -40,7 +40,7 @@ pub(super) struct Running {
     time: Timestamp,
     executions: Vec<Job>,
     /// What could not be read.
-    set_aside: Vec<String>,
+    set_aside: Vec<Text>,
 }
 
 /// What the histories said in one collection.
@@ -49,7 +49,7 @@ pub(super) struct Histories {
     /// The executions that ended.
     ended: HashSet<Key>,
     /// What could not be read.
-    set_aside: Vec<String>,
+    set_aside: Vec<Text>,
     /// The times about which each access point answered, in the order in which it was asked.
     answered: BTreeMap<String, Vec<Heard>>,
     /// Why an access point did not answer.
@@ -72,7 +72,7 @@ impl Collector {
         let Some(last) = machines.last() else { return Ok(()) };
         self.find_daemons(last).await?;
         if let (Some(names), Some(seen)) = (&self.access_points, &mut self.live.jobs) {
-            let is_there = |point: &String| names.contains(point);
+            let is_there = |point: &Text| names.iter().any(|name| name == point);
             seen.rows.retain(|row| row.access_point.as_ref().is_none_or(is_there));
         }
         let names = self.access_points.clone().unwrap_or_default();
@@ -100,13 +100,13 @@ impl Collector {
             if read.is_look() {
                 let asked_for = &self.writer.tracker().nameless_gpus;
                 let is_wanted = |sample: &&GpuSample| {
-                    sample.device_name.is_none() || asked_for.contains(&sample.gpu_id)
+                    sample.device_name.is_none() || asked_for.contains(&*sample.gpu_id)
                 };
                 let wanted: BTreeSet<String> = read
                     .records
                     .iter()
                     .filter(is_wanted)
-                    .map(|sample| sample.gpu_id.clone())
+                    .map(|sample| sample.gpu_id.to_string())
                     .collect();
                 self.writer.set_nameless_gpus(wanted);
                 let rows = gpu_counts(&read.records);
@@ -138,7 +138,7 @@ impl Collector {
                     Daemon::Negotiator(negotiator) => negotiators.push(negotiator),
                 }
             }
-            let names: Vec<String> = points.iter().map(|point| point.name.clone()).collect();
+            let names: Vec<String> = points.iter().map(|point| point.name.to_string()).collect();
             let time = answer.asked.time;
             self.live.access_points = Some(Seen { time, rows: points });
             self.live.negotiators = Some(Seen { time, rows: negotiators });
@@ -236,7 +236,7 @@ impl Collector {
             let read = self.read(answer, parser)?;
             match &read.collection.error {
                 Some(error) => {
-                    heard.failures.insert(name, error.clone());
+                    heard.failures.insert(name, error.to_string());
                 }
                 None => {
                     // What happens after the question is not in the answer.
@@ -276,7 +276,7 @@ impl Collector {
                 .set_aside
                 .iter()
                 .chain(&queue.set_aside)
-                .any(|text| text.contains(&job.job_id));
+                .any(|text| text.contains(&*job.job_id));
             let known = open_key(job);
             !runs.contains(&known) && !heard.ended.contains(&known) && !may_be_told_of
         };
@@ -337,7 +337,7 @@ fn counts(spans: &[QueueSpan], executions: &[Job], time: Timestamp) -> Vec<JobCo
     job_counts(spans.iter().chain(&held))
 }
 
-fn texts(rejects: &[Reject]) -> Vec<String> {
+fn texts(rejects: &[Reject]) -> Vec<Text> {
     rejects.iter().map(|reject| reject.text.clone()).collect()
 }
 
@@ -349,7 +349,7 @@ fn together(
 ) -> Option<(Collection, Vec<Reject>)> {
     let mut runs = runs.into_iter();
     let (mut all, mut rejects) = runs.next()?;
-    "condor_history".clone_into(&mut all.source);
+    all.source = "condor_history".into();
     for (run, set_aside) in runs {
         all.start_time = all.start_time.min(run.start_time);
         all.window_start = all.window_start.min(run.window_start);
@@ -362,7 +362,7 @@ fn together(
     }
     let failed: Vec<String> =
         failures.iter().map(|(name, failure)| format!("{name}: {failure}")).collect();
-    all.error = (!failed.is_empty()).then(|| failed.join("; "));
+    all.error = (!failed.is_empty()).then(|| failed.join("; ").into());
     Some((all, rejects))
 }
 

@@ -37,7 +37,7 @@ impl Collector {
             match points.rows.iter_mut().find(|point| point.name == *name) {
                 Some(point) => point.heard_time = heard_time,
                 None => points.rows.push(AccessPoint {
-                    name: name.clone(),
+                    name: name.clone().into(),
                     heard_time,
                     update_time: None,
                 }),

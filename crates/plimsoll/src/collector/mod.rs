@@ -17,7 +17,7 @@ use indicatif::ProgressBar;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::{Change, Lake, LateSample, OpenJob, Writer};
-use record::{Collection, GpuSample, Job, Live, Reject, is_nonsense};
+use record::{Collection, GpuSample, Job, Live, Reject, Text, is_nonsense};
 use source::{Machine, Parsed, Parser, Rejected};
 
 use crate::config::{Cluster, Kind};
@@ -115,8 +115,8 @@ impl Collector {
     pub(crate) async fn open(lake: &Lake, cluster: &Cluster, run: Timestamp) -> Result<Collector> {
         let writer = lake.writer(&cluster.name).await?;
         let live = Live {
-            cluster: cluster.name.clone(),
-            scheduler: cluster.kind.name().to_owned(),
+            cluster: cluster.name.clone().into(),
+            scheduler: cluster.kind.name().into(),
             cadence_seconds: cluster.cadence().as_secs_f64(),
             ..writer.live().await?
         };
@@ -269,7 +269,7 @@ impl Collector {
             observed_time: job.observed_time.max(time),
             end_time: None,
             is_complete: true,
-            end_reason: Some("no longer in the scheduler's accounts".to_owned()),
+            end_reason: Some("no longer in the scheduler's accounts".into()),
             ..job.clone()
         }
     }
@@ -315,8 +315,8 @@ impl Collector {
             None => self.summary.answers += 1,
         }
         Collection {
-            cluster: self.cluster.name.clone(),
-            source: answer.source(),
+            cluster: self.cluster.name.clone().into(),
+            source: answer.source().into(),
             start_time: answer.asked.time,
             window_start: answer.asked.window.map(|(start, _)| start),
             window_end: answer.asked.window.map(|(_, end)| end),
@@ -325,18 +325,18 @@ impl Collector {
             records: 0,
             rejects: 0,
             changed: 0,
-            error: answer.asked.failure.clone(),
+            error: answer.asked.failure.as_deref().map(Text::from),
         }
     }
 
     fn reject(&self, source: &str, time: Timestamp, rejected: Rejected) -> Reject {
         Reject {
-            cluster: self.cluster.name.clone(),
-            source: source.to_owned(),
+            cluster: self.cluster.name.clone().into(),
+            source: source.into(),
             time,
             position: i64::try_from(rejected.position).unwrap_or(i64::MAX),
-            reason: rejected.reason,
-            text: rejected.text,
+            reason: rejected.reason.into(),
+            text: rejected.text.into(),
         }
     }
 
@@ -367,7 +367,7 @@ impl Collector {
 }
 
 /// What tells an attempt of a job from others of its cluster.
-type Key = (String, Timestamp, i64);
+type Key = (Text, Timestamp, i64);
 
 fn key(job: &Job) -> Key {
     (job.job_id.clone(), job.submit_time, job.attempt)

@@ -23,7 +23,7 @@ impl Collector {
                 which: Which::ChangedAfter(since),
             };
             let outcome = sink::push(lake, machine, target, &selection).await;
-            let health = self.live.sinks.entry(name.clone()).or_default();
+            let health = self.live.sinks.entry(name.clone().into()).or_default();
             let until = outcome.as_ref().ok().and_then(|done| done.until).unwrap_or(since);
             self.writer.set_pushed(name, until);
             let cluster = &self.cluster.name;
@@ -45,7 +45,7 @@ impl Collector {
                     self.summary.failures.push(format!(
                         "{cluster}: push {name}: {words}; what is left is pushed the next time"
                     ));
-                    health.error = Some(words);
+                    health.error = Some(words.into());
                 }
             }
         }

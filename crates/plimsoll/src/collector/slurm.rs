@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::{Change, OpenJob, Snapshot};
-use record::{Job, Seen as SeenAt, gpu_counts, job_counts};
+use record::{Job, Seen as SeenAt, Text, gpu_counts, job_counts};
 use source::slurm::{
     Offered, Sacct, ScontrolNode, Squeue, Waiting, gpu_samples, has_gpus, left_the_queue, sacct,
     sacct_fields, scontrol_show_job, scontrol_show_node, seen_nodes, squeue,
@@ -304,7 +304,7 @@ pub(super) struct Queue {
     time: Timestamp,
     waiting: Vec<Job>,
     /// What could not be read.
-    set_aside: Vec<String>,
+    set_aside: Vec<Text>,
 }
 
 /// The jobs that answers told of.
@@ -312,7 +312,7 @@ pub(super) struct Queue {
 pub(super) struct Seen {
     jobs: HashSet<Key>,
     /// What could not be read.
-    set_aside: Vec<String>,
+    set_aside: Vec<Text>,
     /// Whether every question was answered.
     is_whole: bool,
     /// When the last question was asked.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::civil::Date;
 use lake::Trackers;
-use record::{GpuSpan, QueueSpan, Record};
+use record::{GpuSpan, QueueSpan, Record, Text};
 use source::simulated::{Scale, Simulated, Site, TrueAttempt};
 use source::slurm::Backfill;
 use source::{Command, Failure};
@@ -259,9 +259,9 @@ async fn a_day_that_is_over_is_kept_as_spans() {
             assert_eq!(spans.iter().filter(holds).count(), gpus.len(), "{moment}");
         }
         // Some are held, by jobs that the accounts know.
-        let jobs: HashSet<String> =
+        let jobs: HashSet<Text> =
             rows::<Job>(&lake).await.into_iter().map(|job| job.job_id).collect();
-        let held: Vec<&String> =
+        let held: Vec<&Text> =
             spans.iter().filter_map(|span| span.primary_job_id.as_ref()).collect();
         assert!(!held.is_empty());
         assert!(held.iter().all(|id| jobs.contains(*id)), "{held:?}");

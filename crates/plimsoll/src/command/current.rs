@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anyhow::Result;
 use jiff::SignedDuration;
-use record::NodeSpan;
+use record::{NodeSpan, Text};
 use report::{Unit, Value};
 use source::slurm::{
     CurrentJob, Phase, ScontrolNode, SqueueCurrent, scontrol_show_node, squeue_current,
@@ -78,7 +78,7 @@ struct Holdings {
 }
 
 /// A user and a partition.
-type Who = (Option<String>, Option<String>);
+type Who = (Option<Text>, Option<Text>);
 
 #[derive(Default)]
 struct Holding {

@@ -511,7 +511,7 @@ fn last_collection(runs: &[Collection], now: Timestamp) -> Check {
         let of_source = runs.iter().filter(|run| run.source == source);
         let last = of_source.max_by_key(|run| run.start_time);
         if let Some(error) = last.and_then(|run| run.error.as_ref()) {
-            failed.push(error.clone());
+            failed.push(error.to_string());
         }
     }
     if !failed.is_empty() {

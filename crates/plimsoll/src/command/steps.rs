@@ -124,8 +124,9 @@ fn report(steps: &[Step], time: Timestamp, zone: TimeZone) -> Report {
 }
 
 fn row(step: &Step) -> Vec<Value> {
-    let text =
-        |text: Option<&String>| text.map_or(Value::Unknown, |text| Value::Text(text.clone()));
+    let text = |text: Option<&record::Text>| {
+        text.map_or(Value::Unknown, |text| Value::Text(text.to_string()))
+    };
     let count = |count: Option<i64>| count.map_or(Value::Unknown, Value::Integer);
     let number = |number: Option<f64>| number.map_or(Value::Unknown, Value::Number);
     // Only steps that are over are accounted for.
@@ -175,9 +176,9 @@ mod tests {
     #[test]
     fn what_a_step_used_is_known_when_it_is_over() {
         let over = Step {
-            step: "0".to_owned(),
+            step: "0".into(),
             step_name: None,
-            state: "COMPLETED".to_owned(),
+            state: "COMPLETED".into(),
             start_time: None,
             end_time: Some(Timestamp::UNIX_EPOCH),
             elapsed_seconds: Some(100),

@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::Lake;
 use query::{Judgement, Pattern, Question};
-use record::GpuSample;
+use record::{GpuSample, Text};
 use report::{Period, Report, Value};
 use source::htcondor::{CondorStatus, condor_status};
 use source::simulated::{Scale, Simulated, Site};
@@ -430,15 +430,15 @@ fn origin(pool: &Pool, site: &Site, samples: &[GpuSample]) -> Option<serde_json:
     let institution: BTreeSet<String> = site.institution_hosts().into_iter().collect();
     let mut csv = "time,machine,gpu_id,projects,is_institution,prevented,interactive,primary_state,primary_user,backfill_state,backfill_user\n".to_owned();
     for sample in samples {
-        let word = |text: &Option<String>| {
+        let word = |text: &Option<Text>| {
             format!("\"{}\"", text.as_deref().unwrap_or_default().replace('"', "\"\""))
         };
         let cells = [
             sample.time.as_second().to_string(),
-            sample.machine.clone(),
-            sample.gpu_id.clone(),
+            sample.machine.to_string(),
+            sample.gpu_id.to_string(),
             word(&sample.prioritized_projects),
-            i32::from(institution.contains(&sample.machine)).to_string(),
+            i32::from(institution.contains(&*sample.machine)).to_string(),
             word(&sample.prevent_reason),
             i32::from(sample.interactive == Some(true)).to_string(),
             word(&sample.primary_state),

@@ -158,7 +158,7 @@ async fn a_job_called_script_is_only_a_name() {
     let file = demo.files(&Job::TABLE, &demo.trackers().await.unwrap()).await.unwrap().remove(0);
     let mut job = demo.read::<Job>(&file.cluster, &file.meta.location).await.unwrap().remove(0);
     for word in [&mut job.job_name, &mut job.user, &mut job.account, &mut job.end_reason] {
-        *word = Some(NAME.to_owned());
+        *word = Some(NAME.into());
     }
     let folder = tempfile::tempdir().unwrap();
     let lake = Lake::create(&folder.path().join("plimsoll-demo")).unwrap();

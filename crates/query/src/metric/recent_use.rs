@@ -54,9 +54,9 @@ pub(super) async fn recent_use(
         for (analysis, report) in analyses.iter().zip(reports) {
             let cells = report.table.rows.into_iter().next().unwrap_or_default();
             let named = analysis.columns.iter().zip(&cells);
-            values.extend(named.map(|(column, cell)| (column.name.to_owned(), cell.number())));
+            values.extend(named.map(|(column, cell)| (column.name.into(), cell.number())));
         }
-        rows.push(RecentUse { window: window.to_owned(), time: Some(now), values });
+        rows.push(RecentUse { window: window.into(), time: Some(now), values });
     }
     Ok(rows)
 }

@@ -19,7 +19,7 @@ fn node(line: &str) -> SeenNode {
     let [name, state, partitions, cpus, gpus] = cells[..] else { panic!("{line}") };
     let (cpus, allocated) = cpus.split_once('/').unwrap();
     let (types, held) = gpus.split_once('/').unwrap();
-    let named = |list: &str| (list != "-").then(|| list.to_owned());
+    let named = |list: &str| (list != "-").then(|| list.into());
     let count = |list: &str| {
         list.split(',').filter_map(|item| item.split_once('=')?.1.parse::<i64>().ok()).sum()
     };
@@ -61,7 +61,7 @@ fn away_in(state: &str) -> bool {
 /// `state partition account user reason jobs cpus gpus`.
 fn jobs(line: &str) -> JobCount {
     let cells: Vec<&str> = line.split(' ').collect();
-    let text = |index: usize| (cells[index] != "-").then(|| cells[index].to_owned());
+    let text = |index: usize| (cells[index] != "-").then(|| cells[index].into());
     JobCount {
         state: cells[0].into(),
         partition: text(1),
@@ -89,7 +89,7 @@ fn run(source: &str, second: i64, error: Option<&str>) -> Collection {
         records: 4,
         rejects: 1,
         changed: 0,
-        error: error.map(str::to_owned),
+        error: error.map(Into::into),
     }
 }
 
@@ -311,7 +311,7 @@ fn a_pool_shows_both_sides_of_its_gpus() {
         machine: machine.into(),
         model: Some("H200".into()),
         primary_state: Some(primary.into()),
-        backfill_state: (backfill != "-").then(|| backfill.to_owned()),
+        backfill_state: (backfill != "-").then(|| backfill.into()),
         is_prioritized,
         gpus,
         ..GpuCount::default()
@@ -351,11 +351,11 @@ fn a_pool_shows_both_sides_of_its_gpus() {
             window: "24h".into(),
             time: Some(time(1000)),
             values: BTreeMap::from([
-                ("cpu_seconds".to_owned(), Some(7200.0)),
-                ("cpu_seconds_wasted".to_owned(), None),
-                ("memory_mib_seconds_wasted".to_owned(), Some(2.0)),
-                ("open_hours".to_owned(), Some(1.5)),
-                ("evicted".to_owned(), Some(3.0)),
+                ("cpu_seconds".into(), Some(7200.0)),
+                ("cpu_seconds_wasted".into(), None),
+                ("memory_mib_seconds_wasted".into(), Some(2.0)),
+                ("open_hours".into(), Some(1.5)),
+                ("evicted".into(), Some(3.0)),
             ]),
         }],
         ..Live::default()

@@ -62,8 +62,9 @@ impl Look {
         zone: &TimeZone,
         now: Timestamp,
     ) -> Report {
-        let is_shown =
-            |live: &&Live| shown.clusters.is_empty() || shown.clusters.contains(&live.cluster);
+        let is_shown = |live: &&Live| {
+            shown.clusters.is_empty() || shown.clusters.iter().any(|shown| *shown == live.cluster)
+        };
         let lives: Vec<_> =
             seen.lives().iter().filter(is_shown).map(|live| shown.sight.veil_live(live)).collect();
         let lives: Vec<&Live> = lives.iter().map(AsRef::as_ref).collect();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use record::{JobCount, Live, SeenNode, SourceHealth};
+use record::{JobCount, Live, SeenNode, SourceHealth, Text};
 
 use super::{OTHERS, SAID, Sight};
 
@@ -32,14 +32,17 @@ impl Sight {
     }
 
     fn veil_jobs(&self, jobs: &mut JobCount) {
-        let name = |known: &mut Option<String>, name: &dyn Fn(&str) -> String| {
-            *known = known.as_deref().map(name);
+        let name = |known: &mut Option<Text>, name: &dyn Fn(&str) -> String| {
+            *known = known.as_deref().map(|known| name(known).into());
         };
         match self {
             Sight::Staff => {}
             Sight::Own { user, accounts, .. } => {
-                let is_charged = jobs.account.as_ref().is_some_and(|name| accounts.contains(name));
-                if jobs.user.as_ref() != Some(user) && !is_charged {
+                let is_charged = jobs
+                    .account
+                    .as_ref()
+                    .is_some_and(|name| accounts.iter().any(|account| account == name));
+                if jobs.user.as_deref() != Some(user) && !is_charged {
                     name(&mut jobs.user, &|_| OTHERS.to_owned());
                     jobs.account = None;
                 }
@@ -54,7 +57,7 @@ impl Sight {
 
 /// What a command prints when it fails is the machine's, and may say anything.
 fn veil_source(source: &mut SourceHealth) {
-    source.error = source.error.take().map(|_| SAID.to_owned());
+    source.error = source.error.take().map(|_| SAID.into());
 }
 
 /// Jobs that have become alike are one row.

@@ -105,12 +105,12 @@ impl Site {
                 let mut writer = self.lake.writer(unquoted(cluster)?).await?;
                 writer
                     .upsert(&[Reject {
-                        cluster: unquoted(cluster)?.to_owned(),
-                        source: "sacct".to_owned(),
+                        cluster: unquoted(cluster)?.into(),
+                        source: "sacct".into(),
                         time: time(at)?,
                         position: 1,
-                        reason: unquoted(reason)?.to_owned(),
-                        text: "the|text".to_owned(),
+                        reason: unquoted(reason)?.into(),
+                        text: "the|text".into(),
                     }])
                     .await?;
                 writer.finish()?;
@@ -122,14 +122,14 @@ impl Site {
                 let mut writer = self.lake.writer(unquoted(cluster)?).await?;
                 writer
                     .upsert(&[NodeSpan {
-                        cluster: unquoted(cluster)?.to_owned(),
-                        node: unquoted(node)?.to_owned(),
+                        cluster: unquoted(cluster)?.into(),
+                        node: unquoted(node)?.into(),
                         start_time: time(from)?,
                         end_time: time(to)?,
                         last_seen_time: time(from)?,
                         samples: 1,
-                        state: (*said.first().unwrap_or(&"IDLE")).to_owned(),
-                        reason: said.get(1).map(|reason| (*reason).to_owned()),
+                        state: (*said.first().unwrap_or(&"IDLE")).into(),
+                        reason: said.get(1).map(|reason| (*reason).into()),
                         reason_user: None,
                         reason_time: None,
                         partitions: None,
@@ -151,18 +151,18 @@ impl Site {
                 let mut writer = self.lake.writer(unquoted(cluster)?).await?;
                 writer
                     .upsert(&[QueueSpan {
-                        cluster: unquoted(cluster)?.to_owned(),
-                        job_id: unquoted(job_id)?.to_owned(),
+                        cluster: unquoted(cluster)?.into(),
+                        job_id: unquoted(job_id)?.into(),
                         start_time: time(from)?,
                         end_time: time(to)?,
                         last_seen_time: time(from)?,
                         samples: 1,
-                        user: Some("ann".to_owned()),
+                        user: Some("ann".into()),
                         account: None,
                         partition: None,
                         qos: None,
-                        state: "PENDING".to_owned(),
-                        reason: Some(unquoted(reason)?.to_owned()),
+                        state: "PENDING".into(),
+                        reason: Some(unquoted(reason)?.into()),
                         submit_time: None,
                         eligible_time: None,
                         tasks: tasks.parse().ok(),
@@ -358,8 +358,8 @@ impl Site {
         let mut writer = self.lake.writer(cluster).await?;
         writer
             .collected(&[Collection {
-                cluster: cluster.to_owned(),
-                source: "sacct".to_owned(),
+                cluster: cluster.into(),
+                source: "sacct".into(),
                 start_time,
                 window_start: window.map(|(start, _)| start),
                 window_end: window.map(|(_, end)| end),
@@ -368,7 +368,7 @@ impl Site {
                 records: 0,
                 rejects: 0,
                 changed: 0,
-                error,
+                error: error.map(Into::into),
             }])
             .await?;
         writer.finish()

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use record::{Job, Record, Usage};
+use record::{Job, Record, Text, Usage};
 
 use super::execution::execution;
 use super::{name_option, use_ratio};
@@ -110,7 +110,7 @@ pub(crate) fn ended_execution(
         max_rss_mb,
     );
     Ok(Job {
-        state: state.to_owned(),
+        state: state.into(),
         is_complete: true,
         exit_code,
         exit_signal,
@@ -128,14 +128,14 @@ pub(crate) fn ended_execution(
         gpu_hours_reserved: usage.gpu_hours_reserved,
         gpu_utilization,
         gpu_memory_max_mb: ad.number("GPUsMemoryUsage"),
-        gpu_usage_source: gpu_utilization.map(|_| "GPUsAverageUsage".to_owned()),
+        gpu_usage_source: gpu_utilization.map(|_| "GPUsAverageUsage".into()),
         ..job
     })
 }
 
 struct Ending {
     state: &'static str,
-    end_reason: Option<String>,
+    end_reason: Option<Text>,
     exit_code: Option<i64>,
     exit_signal: Option<i64>,
 }
@@ -168,7 +168,7 @@ fn ending(ad: &Ad<'_>) -> Ending {
             None => "UNKNOWN",
         },
     };
-    let reason = |code: Option<i64>, name| Some(format!("{}: {}", code?, ad.words(name)?));
+    let reason = |code: Option<i64>, name| Some(format!("{}: {}", code?, ad.words(name)?).into());
     let end_reason =
         reason(hold_code, "HoldReason").or_else(|| reason(vacate_code, "VacateReason"));
     Ending { state, end_reason, exit_code, exit_signal }
@@ -200,11 +200,7 @@ fn total_cpu_seconds(ad: &Ad<'_>) -> Option<f64> {
 }
 
 /// Measured use of the GPUs in percent.
-fn gpu_utilization(
-    ad: &Ad<'_>,
-    gpu_ids: Option<&[String]>,
-    alloc_gpus: Option<i64>,
-) -> Option<f64> {
+fn gpu_utilization(ad: &Ad<'_>, gpu_ids: Option<&[Text]>, alloc_gpus: Option<i64>) -> Option<f64> {
     let gpus = match gpu_ids {
         Some(ids) => ids.len(),
         None => usize::try_from(alloc_gpus?).ok().filter(|&gpus| gpus > 0)?,
@@ -280,7 +276,7 @@ mod tests {
             assert_eq!(job.state, state, "{name}");
             if !row["code"].is_empty() {
                 let reason = format!("{}: {}", row["code"], row["reason"]);
-                assert_eq!(job.end_reason, Some(reason), "{name}");
+                assert_eq!(job.end_reason.as_deref(), Some(reason.as_str()), "{name}");
             }
             let start_late = start - job.start_time.unwrap().as_second();
             assert!((1..=2).contains(&start_late), "{name} {start_late}");
@@ -288,9 +284,9 @@ mod tests {
             let lost = row["reason"].starts_with("Job disconnected too long");
             assert!(if lost { end_late == 10 } else { (0..=2).contains(&end_late) }, "{name}");
 
-            assert_eq!(job.user.as_ref(), Some(&row["owner"]), "{name}");
-            assert_eq!(job.slot.as_ref(), Some(&row["slot"]), "{name}");
-            assert_eq!(job.node_list.as_ref(), Some(&row["machine"]), "{name}");
+            assert_eq!(job.user.as_deref(), Some(row["owner"].as_str()), "{name}");
+            assert_eq!(job.slot.as_deref(), Some(row["slot"].as_str()), "{name}");
+            assert_eq!(job.node_list.as_deref(), Some(row["machine"].as_str()), "{name}");
             let ids = |list: &str| list.split(',').map(str::to_owned).collect::<BTreeSet<_>>();
             assert_eq!(ids(&job.gpu_ids.unwrap_or_default()), ids(&row["gpus"]), "{name}");
             assert_eq!(job.alloc_gpus, seconds("request_gpus"), "{name}");

@@ -111,7 +111,7 @@ impl Queue {
         let reason = if is_held {
             let code = ad.integer("HoldReasonCode");
             ad.words("HoldReason").map(|reason| match code {
-                Some(code) => format!("{code}: {reason}"),
+                Some(code) => format!("{code}: {reason}").into(),
                 None => reason,
             })
         } else {
@@ -121,8 +121,8 @@ impl Queue {
         };
         let req_gpus = ad.integer("RequestGPUs");
         Ok(QueueSpan {
-            cluster: self.cluster.clone(),
-            job_id: job_id(&global_job_id).to_owned(),
+            cluster: self.cluster.clone().into(),
+            job_id: job_id(&global_job_id).into(),
             start_time: self.time,
             end_time: self.end_time,
             last_seen_time: self.time,
@@ -131,7 +131,7 @@ impl Queue {
             account: account(ad),
             partition: None,
             qos: None,
-            state: if is_held { "HELD" } else { "IDLE" }.to_owned(),
+            state: if is_held { "HELD" } else { "IDLE" }.into(),
             reason,
             submit_time: ad.time("QDate"),
             eligible_time: since.filter(|_| !is_held),
@@ -142,7 +142,7 @@ impl Queue {
             req_gpus,
             gpu_types: req_gpus
                 .zip(ad.expression("RequireGPUs").as_deref().and_then(device_name))
-                .map(|(gpus, device)| format!("{device}={gpus}")),
+                .map(|(gpus, device)| format!("{device}={gpus}").into()),
             time_limit_seconds: None,
         })
     }
@@ -155,7 +155,7 @@ impl Queue {
         }
         let mut job = execution(&self.cluster, self.time, "condor_q", ad)?;
         if status == SUSPENDED {
-            job.state = "SUSPENDED".to_owned();
+            job.state = "SUSPENDED".into();
         }
         Ok(Some(Queued::Running(job)))
     }
@@ -271,8 +271,8 @@ mod tests {
                 assert_eq!(job.attempt.to_string(), row["attempt"], "{snapshot} {name}");
                 let start_late = start - job.start_time.unwrap().as_second();
                 assert!((1..=2).contains(&start_late), "{snapshot} {name} {start_late}");
-                assert_eq!(job.user.as_ref(), Some(&row["owner"]), "{snapshot} {name}");
-                assert_eq!(job.slot.as_ref(), Some(&row["slot"]), "{snapshot} {name}");
+                assert_eq!(job.user.as_deref(), Some(row["owner"].as_str()), "{snapshot} {name}");
+                assert_eq!(job.slot.as_deref(), Some(row["slot"].as_str()), "{snapshot} {name}");
                 let ids = |list: &str| list.split(',').map(str::to_owned).collect::<BTreeSet<_>>();
                 assert_eq!(ids(&job.gpu_ids.unwrap_or_default()), ids(&row["gpus"]), "{name}");
                 assert_eq!((job.state.as_str(), job.is_complete), ("RUNNING", false));
@@ -317,7 +317,7 @@ mod tests {
             for access_point in ["ap2001", "ap2002"] {
                 let text = fixture::read(&format!("{snapshot}/pressure_{access_point}.json"));
                 let mut jobs: Ads<String> = Ads::default();
-                jobs.push(&text, |text| Ok(Ad::read(text)?.words("GlobalJobId").unwrap()));
+                jobs.push(&text, |text| Ok(Ad::read(text)?.words("GlobalJobId").unwrap().into()));
                 for id in jobs.finish().records {
                     idle.insert(fixture::name_in_logs(Some(job_id(&id))));
                 }
@@ -445,7 +445,7 @@ mod tests {
                 Queued::Running(_) => panic!("it waits"),
             })
         };
-        let idle = |gpus| Some(("IDLE".to_owned(), gpus));
+        let idle = |gpus| Some((record::Text::from("IDLE"), gpus));
         assert_eq!(state(r#","RequestGPUs":2"#), idle(Some(2)));
         assert_eq!(state(r#","RequestGPUs":0"#), None);
         assert_eq!(state(r#","RequestGPUs":null"#), None);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use record::GpuSample;
+use record::{GpuSample, Text};
 
 use super::{job_id, machine, use_ratio};
 use crate::notation::classad::{Ad, Ads, gpu_id};
@@ -87,35 +87,35 @@ pub(crate) fn samples(cluster: &str, time: Timestamp, slots: &[Slot]) -> Vec<Gpu
 /// One slot, as far as it concerns GPUs.
 #[derive(Default)]
 pub(crate) struct Slot {
-    pub(crate) machine: String,
-    pub(crate) name: String,
+    pub(crate) machine: Text,
+    pub(crate) name: Text,
     pub(crate) partitionable: bool,
     pub(crate) backfill: bool,
-    pub(crate) state: Option<String>,
-    pub(crate) assigned: Vec<String>,
+    pub(crate) state: Option<Text>,
+    pub(crate) assigned: Vec<Text>,
     /// The assigned GPUs that are free; unknown in pools that do not say.
-    pub(crate) available: Option<Vec<String>>,
+    pub(crate) available: Option<Vec<Text>>,
     pub(crate) device: Device,
     /// What the ads of single GPUs say, where they were asked for.
-    pub(crate) devices: Vec<(String, Device)>,
+    pub(crate) devices: Vec<(Text, Device)>,
     pub(crate) use_ratio: Option<f64>,
-    pub(crate) user: Option<String>,
-    pub(crate) job_id: Option<String>,
-    pub(crate) prioritized_projects: Option<String>,
-    pub(crate) prevent_reason: Option<String>,
+    pub(crate) user: Option<Text>,
+    pub(crate) job_id: Option<Text>,
+    pub(crate) prioritized_projects: Option<Text>,
+    pub(crate) prevent_reason: Option<Text>,
 }
 
 impl Slot {
     /// `slot1_2` of `slot1_2@gpu1.example.org`: which machine it is on is told beside it.
-    fn name_on_machine(&self) -> String {
-        let name = self.name.strip_suffix(&self.machine).and_then(|name| name.strip_suffix('@'));
-        name.unwrap_or(&self.name).to_owned()
+    fn name_on_machine(&self) -> Text {
+        let name = self.name.strip_suffix(&*self.machine).and_then(|name| name.strip_suffix('@'));
+        name.unwrap_or(&self.name).into()
     }
 }
 
 #[derive(Default)]
 pub(crate) struct Device {
-    pub(crate) name: Option<String>,
+    pub(crate) name: Option<Text>,
     pub(crate) memory_mb: Option<i64>,
     pub(crate) capability: Option<f64>,
 }
@@ -129,12 +129,12 @@ fn slot(text: &[u8]) -> Result<Slot, String> {
     // A machine that drains lets its jobs come to an end: their slots are still claimed.
     let state = match state.as_deref() {
         Some("Claimed" | "Preempting") => state,
-        _ if ad.truth("Draining") == Some(true) => Some("Drained".to_owned()),
+        _ if ad.truth("Draining") == Some(true) => Some("Drained".into()),
         _ => state,
     };
     let drain_reason = ad.words("DrainReason").filter(|_| state.as_deref() == Some("Drained"));
     Ok(Slot {
-        machine: ad.words("Machine").unwrap_or_else(|| machine(&name).to_owned()),
+        machine: ad.words("Machine").unwrap_or_else(|| machine(&name).into()),
         partitionable: ad.is("SlotType", "Partitionable")
             || ad.truth("PartitionableSlot") == Some(true),
         backfill: ad.truth("BackfillSlot").unwrap_or(false) || is_backfill_by_name(&name),
@@ -156,8 +156,8 @@ fn slot(text: &[u8]) -> Result<Slot, String> {
             })
             .collect(),
         use_ratio: use_ratio(ad.number("GPUsAverageUsage"), assigned.len()),
-        user: ad.words("RemoteOwner").map(|owner| user(&owner).to_owned()),
-        job_id: ad.words("GlobalJobId").map(|global| job_id(&global).to_owned()),
+        user: ad.words("RemoteOwner").map(|owner| user(&owner).into()),
+        job_id: ad.words("GlobalJobId").map(|global| job_id(&global).into()),
         prioritized_projects: ad.text("PrioritizedProjects"),
         prevent_reason: drain_reason.or_else(|| ad.words("PreventJobsReason")),
         name,
@@ -248,9 +248,9 @@ fn sample(cluster: &str, time: Timestamp, machine: &str, gpu_id: &str, gpu: &Gpu
         .flatten()
         .find(|slot| !slot.partitionable && is_claimed(slot));
     GpuSample {
-        cluster: cluster.to_owned(),
-        machine: machine.to_owned(),
-        gpu_id: gpu_id.to_owned(),
+        cluster: cluster.into(),
+        machine: machine.into(),
+        gpu_id: gpu_id.into(),
         time,
         device_name: devices().find_map(|device| device.name.clone()),
         device_memory_mb: devices().find_map(|device| device.memory_mb),
@@ -288,7 +288,7 @@ mod tests {
     /// The GPUs of some ads, a line each, and the rejects.
     fn check(ads: &str, expected: &[&str]) {
         let Parsed { records, rejects } = parse(parser(), ads.as_bytes());
-        let word = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
+        let word = |text: &Option<Text>| text.clone().unwrap_or_else(|| "-".into());
         let gpus = records.iter().map(|gpu| {
             format!(
                 "{} {} primary {} {} backfill {} {}",
@@ -345,7 +345,7 @@ mod tests {
                     assert_eq!(gpu.backfill_slot.as_deref(), winner, "{name}");
                     (&gpu.backfill_state, &gpu.backfill_user)
                 };
-                assert_eq!(side.0.as_ref(), Some(&row["winning_state"]), "{name}");
+                assert_eq!(side.0.as_deref(), Some(row["winning_state"].as_str()), "{name}");
                 let owner = row["winning_owner"].split('@').next().filter(|user| !user.is_empty());
                 assert_eq!(side.1.as_deref(), owner, "{name}");
 
@@ -410,7 +410,7 @@ mod tests {
             assert_eq!(rejects, []);
             let of_machine =
                 records.into_iter().filter(|gpu| gpu.machine.split('.').next() == Some(machine));
-            of_machine.map(|gpu| gpu.device_name.unwrap_or_default()).collect()
+            of_machine.map(|gpu| gpu.device_name.unwrap_or_default().into()).collect()
         };
         assert_eq!(models("status_wide.json", "gpu5000"), [""; 4]);
         let (h200, l40, a100) = ("NVIDIA H200", "NVIDIA L40", "NVIDIA A100-SXM4-40GB");
@@ -455,7 +455,7 @@ mod tests {
                 .map(|(name, state)| slot(name, state))
                 .collect();
             let gpu = gpu(&format!("[{}]", ads.join(",")));
-            let state = |state: &Option<String>| state.clone().unwrap_or_else(|| "-".to_owned());
+            let state = |state: &Option<Text>| state.clone().unwrap_or_else(|| "-".into());
             let found = [state(&gpu.primary_state), state(&gpu.backfill_state)];
             assert_eq!(found, [primary, backfill], "{prevented}");
             assert_eq!(gpu.prevent_reason.unwrap_or_default(), prevented, "{primary} {backfill}");
@@ -612,7 +612,7 @@ mod tests {
             ))
             .prevent_reason
         };
-        let update = Some("kernel update".to_owned());
+        let update = Some(Text::from("kernel update"));
         assert_eq!(reason("Unclaimed", r#","Draining":true"#), update);
         assert_eq!(reason("Drained", r#","PreventJobsReason":"INF-1""#), update);
         // The reason is left from before, or does not keep this job from running.

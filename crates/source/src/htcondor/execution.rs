@@ -1,7 +1,7 @@
 //! One execution of a job, as far as its ad tells before it has ended.
 
 use jiff::Timestamp;
-use record::{Job, Usage};
+use record::{Job, Text, Usage};
 
 use super::{job_id, machine};
 use crate::notation::classad::Ad;
@@ -34,12 +34,12 @@ pub(super) fn execution(
     let req_mem_mb = ad.number("RequestMemory");
     let usage = Usage::of(elapsed_seconds, alloc_cpus, req_mem_mb, alloc_gpus, None, None);
     Ok(Job {
-        cluster: cluster.to_owned(),
-        job_id: job_id(&global_job_id).to_owned(),
+        cluster: cluster.into(),
+        job_id: job_id(&global_job_id).into(),
         submit_time,
         attempt,
         observed_time: observed,
-        source: source.to_owned(),
+        source: source.into(),
         array_job_id: None,
         array_task_id: None,
         het_job_id: None,
@@ -51,7 +51,7 @@ pub(super) fn execution(
         partition: None,
         qos: None,
         reservation: None,
-        state: "RUNNING".to_owned(),
+        state: "RUNNING".into(),
         is_complete: false,
         exit_code: None,
         exit_signal: None,
@@ -63,10 +63,10 @@ pub(super) fn execution(
         time_limit_seconds: None,
         elapsed_seconds,
         suspended_seconds: None,
-        node_list: slot.as_deref().map(|slot| machine(slot).to_owned()),
+        node_list: slot.as_deref().map(|slot| machine(slot).into()),
         alloc_nodes: slot.as_ref().map(|_| 1),
         slot,
-        gpu_ids: gpu_ids.map(|ids| ids.join(",")),
+        gpu_ids: gpu_ids.map(|ids| ids.join(",").into()),
         alloc_cpus,
         alloc_mem_mb: ad.number("MemoryProvisioned"),
         alloc_gpus,
@@ -92,10 +92,10 @@ pub(super) fn execution(
 }
 
 /// The accounting group, or the projects that the user named.
-pub(super) fn account(ad: &Ad<'_>) -> Option<String> {
+pub(super) fn account(ad: &Ad<'_>) -> Option<Text> {
     let group_of_user = || {
         let group = ad.words("AccountingGroup")?;
-        Some(group.rsplit_once('.').map_or(group.as_str(), |(group, _)| group).to_owned())
+        Some(group.rsplit_once('.').map_or(group.as_str(), |(group, _)| group).into())
     };
     ad.words("AcctGroup")
         .or_else(group_of_user)

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 use memchr::memchr3;
+use record::Text;
 
 use crate::Parsed;
 
@@ -172,18 +173,18 @@ impl<'a> Ad<'a> {
         Some(found.1)
     }
 
-    pub(crate) fn text(&self, name: &str) -> Option<String> {
-        self.get(name)?.text().map(Cow::into_owned)
+    pub(crate) fn text(&self, name: &str) -> Option<Text> {
+        self.get(name)?.text().map(Text::from)
     }
 
     /// A text that says something: a blank one is as good as none.
-    pub(crate) fn words(&self, name: &str) -> Option<String> {
+    pub(crate) fn words(&self, name: &str) -> Option<Text> {
         self.text(name).filter(|text| !text.trim().is_empty())
     }
 
     /// An expression as it is written, where the attribute is more than a literal.
-    pub(crate) fn expression(&self, name: &str) -> Option<String> {
-        expression(self.get(name)?.string()?).map(|text| unescaped(text).into_owned())
+    pub(crate) fn expression(&self, name: &str) -> Option<Text> {
+        expression(self.get(name)?.string()?).map(|text| unescaped(text).into())
     }
 
     /// Whether an attribute is this word, in any case.
@@ -211,7 +212,7 @@ impl<'a> Ad<'a> {
     }
 
     /// The GPUs that an attribute names; unknown where there is no such attribute.
-    pub(crate) fn gpu_ids(&self, name: &str) -> Option<Vec<String>> {
+    pub(crate) fn gpu_ids(&self, name: &str) -> Option<Vec<Text>> {
         self.get(name).filter(|value| !value.is_undefined()).map(Value::gpu_ids)
     }
 
@@ -265,7 +266,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    fn gpu_ids(self) -> Vec<String> {
+    fn gpu_ids(self) -> Vec<Text> {
         if self.0.starts_with(b"[") {
             return self.elements().into_iter().flat_map(Value::gpu_ids).collect();
         }
@@ -307,7 +308,7 @@ impl<'a> Value<'a> {
 ///
 /// The same GPU is `GPU-5d6e65db` in AssignedGPUs and `GPUs_GPU_5d6e65db` where an attribute's
 /// name is made of it, which can hold no hyphen.
-pub(crate) fn gpu_id(spelling: &str) -> Option<String> {
+pub(crate) fn gpu_id(spelling: &str) -> Option<Text> {
     let name = spelling.trim_matches(|letter: char| letter.is_whitespace() || letter == '"');
     let name = strip_prefix_of_any_case(name, "GPUs_").unwrap_or(name);
     if name.is_empty() {
@@ -323,12 +324,12 @@ pub(crate) fn gpu_id(spelling: &str) -> Option<String> {
                 '_' | '/' => '-',
                 other => other.to_ascii_lowercase(),
             }));
-            return Some(id);
+            return Some(id.into());
         }
     }
     match strip_prefix_of_any_case(name, "CUDA") {
-        Some(number) => Some(format!("CUDA{number}")),
-        None => Some(name.to_owned()),
+        Some(number) => Some(format!("CUDA{number}").into()),
+        None => Some(name.into()),
     }
 }
 
@@ -461,7 +462,7 @@ mod tests {
     use super::*;
 
     fn names(ad: &[u8]) -> Result<String, String> {
-        Ok(Ad::read(ad)?.text("Name").unwrap_or_default())
+        Ok(Ad::read(ad)?.text("Name").unwrap_or_default().into())
     }
 
     /// The names of the ads, then the rejects as `position: reason`.
@@ -611,7 +612,7 @@ mod tests {
             let printed = printed.unwrap();
             let ad = Ad::read(printed.as_bytes()).unwrap();
             if !name.eq_ignore_ascii_case("a") && !text.starts_with("/Expr(") {
-                prop_assert_eq!(ad.text(&name), Some(text));
+                prop_assert_eq!(ad.text(&name), Some(text.into()));
             }
             prop_assert_eq!(ad.integer("9"), Some(number));
         }

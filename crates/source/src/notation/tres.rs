@@ -2,6 +2,8 @@
 //!
 //! `sacct` sorts the list by name and `scontrol` does not; it is read as a set.
 
+use record::Text;
+
 use super::size::{self, Bare};
 
 /// What of a list is of interest here.
@@ -11,7 +13,7 @@ pub(crate) struct Resources {
     /// Unknown where the list is empty, 0 where it names other things only.
     pub(crate) gpus: Option<i64>,
     /// The GPUs by model, sorted: `a100=2,h100=1`.
-    pub(crate) gpu_types: Option<String>,
+    pub(crate) gpu_types: Option<Text>,
 }
 
 /// Reads a list of what was asked for, allocated or configured.
@@ -57,9 +59,9 @@ pub(crate) fn values<'a, const N: usize>(
 }
 
 /// Counts by model in their one spelling, `a100=2,h100=1`; none is unknown.
-pub(crate) fn by_model(types: &mut [(&str, i64)]) -> Option<String> {
+pub(crate) fn by_model(types: &mut [(&str, i64)]) -> Option<Text> {
     types.sort_unstable();
-    let mut text = String::new();
+    let mut text = Text::default();
     for (model, count) in types {
         if !text.is_empty() {
             text.push(',');
@@ -85,7 +87,7 @@ mod tests {
     use super::*;
 
     fn check(list: &str, memory_mb: Option<f64>, gpus: Option<i64>, gpu_types: Option<&str>) {
-        let expected = Resources { memory_mb, gpus, gpu_types: gpu_types.map(str::to_owned) };
+        let expected = Resources { memory_mb, gpus, gpu_types: gpu_types.map(Text::from) };
         assert_eq!(resources(list.as_bytes()), Some(expected), "{list}");
     }
 

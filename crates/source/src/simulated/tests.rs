@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use record::Job;
+use record::{Job, Text};
 use serde_json::Value;
 
 use super::*;
@@ -325,9 +325,9 @@ fn the_gpus_of_a_cluster_are_held_by_those_who_hold_them() {
         let installed: usize = site.slurm.nodes.iter().map(|node| usize::from(node.gpus)).sum();
         assert_eq!(parsed.records.len(), installed);
 
-        let mut held: BTreeMap<(String, bool), i64> = BTreeMap::new();
+        let mut held: BTreeMap<(Text, bool), i64> = BTreeMap::new();
         for gpu in &parsed.records {
-            let is_claimed = |state: &Option<String>| state.as_deref() == Some("Claimed");
+            let is_claimed = |state: &Option<Text>| state.as_deref() == Some("Claimed");
             assert_eq!(is_claimed(&gpu.primary_state), gpu.primary_job_id.is_some(), "{gpu:?}");
             assert_eq!(is_claimed(&gpu.backfill_state), gpu.backfill_job_id.is_some(), "{gpu:?}");
             assert!(gpu.primary_job_id.is_none() || gpu.backfill_job_id.is_none(), "{gpu:?}");
@@ -345,7 +345,7 @@ fn the_gpus_of_a_cluster_are_held_by_those_who_hold_them() {
             {
                 let mut id = Vec::new();
                 slurm_attempt::job_id(&mut id, attempt, attempt, false);
-                let key = (String::from_utf8(id).unwrap(), attempt.partition == preempt);
+                let key = (Text::from_utf8(id).unwrap(), attempt.partition == preempt);
                 expected.insert(key, i64::from(attempt.gpus()));
             }
         }
@@ -531,7 +531,10 @@ fn condor_q_agrees_with_the_truth_at_a_moment() {
         });
         let expected: BTreeMap<_, _> = runs
             .map(|attempt| {
-                ((attempt.job_id.clone(), attempt.restarts), (attempt.start, Some(attempt.gpus)))
+                (
+                    (Text::from(&attempt.job_id), attempt.restarts),
+                    (attempt.start, Some(attempt.gpus)),
+                )
             })
             .collect();
         assert_eq!(running, expected, "{now}");
@@ -546,7 +549,7 @@ fn condor_q_agrees_with_the_truth_at_a_moment() {
                     .and_then(|before| before.end),
             };
             if since.is_some_and(|since| since <= time(now)) {
-                assert_eq!(waiting.get(&next.job_id), Some(&since), "{now} {}", next.job_id);
+                assert_eq!(waiting.get(&*next.job_id), Some(&since), "{now} {}", next.job_id);
                 compared += 1;
             }
         }
@@ -762,7 +765,7 @@ fn what_sacct_is_asked_and_how_it_is_read_gives_the_truth() {
     assert!(jobs.len() > 1000);
     let mut with_memory_of_several_nodes = 0;
     for job in &jobs {
-        let attempt = truth[&(job.job_id.clone(), job.submit_time)];
+        let attempt = truth[&(job.job_id.to_string(), job.submit_time)];
         assert_eq!((job.state.as_str(), job.attempt), (attempt.state, 0), "{}", job.job_id);
         assert_eq!((job.start_time, job.end_time), (attempt.start, attempt.end), "{}", job.job_id);
         assert_eq!(job.max_rss_mb, attempt.max_rss_mb, "{}", job.job_id);

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use record::{GpuSample, NodeSpan, node_list};
+use record::{GpuSample, NodeSpan, Text, node_list};
 
 use super::scontrol::ScontrolNode;
 use super::{cluster_option, count};
@@ -72,7 +72,7 @@ pub fn gpu_samples(
 /// GPUs of one model on one node: `gpu:a100:2(IDX:0-1)`.
 #[derive(Clone, Debug, PartialEq)]
 struct Gpus {
-    model: Option<String>,
+    model: Option<Text>,
     count: usize,
     /// None where the site's gres.conf names no files, and nobody knows which is which.
     indexes: Option<Vec<usize>>,
@@ -88,7 +88,7 @@ fn gpus(list: &str) -> Option<Vec<Gpus>> {
         let Some(item) = item.strip_prefix("gpu:") else { continue };
         let (item, bracket) = item.split_once('(').unwrap_or((item, ""));
         let (model, digits) = match item.rsplit_once(':') {
-            Some((model, digits)) => (Some(model.to_owned()), digits),
+            Some((model, digits)) => (Some(model.into()), digits),
             None => (None, item),
         };
         let count = usize::try_from(count(digits.as_bytes())?).ok()?;
@@ -133,10 +133,10 @@ fn indexes(list: &str) -> Option<Vec<usize>> {
 /// A job that holds GPUs.
 #[derive(Debug, PartialEq)]
 struct Holder {
-    job_id: String,
-    user: Option<String>,
-    partition: Option<String>,
-    qos: Option<String>,
+    job_id: Text,
+    user: Option<Text>,
+    partition: Option<Text>,
+    qos: Option<Text>,
     /// It gave way to another job, and still has its GPUs.
     is_suspended: bool,
     /// By node.
@@ -217,16 +217,16 @@ fn holder(job: &str) -> Result<Option<Holder>, String> {
     }
     let id = |key: &str| value(ids, key);
     let job_id = match (id("ArrayJobId"), id("ArrayTaskId"), id("HetJobId"), id("HetJobOffset")) {
-        (Some(array), Some(task), ..) => format!("{array}_{task}"),
-        (.., Some(job), Some(offset)) => format!("{job}+{offset}"),
-        _ => id("JobId").filter(|id| !id.is_empty()).ok_or("the job has no id")?.to_owned(),
+        (Some(array), Some(task), ..) => format!("{array}_{task}").into(),
+        (.., Some(job), Some(offset)) => format!("{job}+{offset}").into(),
+        _ => id("JobId").filter(|id| !id.is_empty()).ok_or("the job has no id")?.into(),
     };
     let known = |key: &str| value(words, key).filter(|value| *value != "(null)");
     Ok(Some(Holder {
         job_id,
-        user: known("UserId").map(|user| user.split('(').next().unwrap_or(user).to_owned()),
-        partition: known("Partition").map(str::to_owned),
-        qos: known("QOS").map(str::to_owned),
+        user: known("UserId").map(|user| user.split('(').next().unwrap_or(user).into()),
+        partition: known("Partition").map(Text::from),
+        qos: known("QOS").map(Text::from),
         is_suspended: state == "SUSPENDED",
         gpus,
     }))
@@ -239,8 +239,8 @@ fn value<'a>(words: &'a str, key: &str) -> Option<&'a str> {
 
 impl Holder {
     fn is_of(&self, backfill: &Backfill) -> bool {
-        let is_one = |name: &Option<String>, names: &[String]| {
-            name.as_ref().is_some_and(|name| names.contains(name))
+        let is_one = |name: &Option<Text>, names: &[String]| {
+            name.as_ref().is_some_and(|name| names.iter().any(|one| one == name))
         };
         is_one(&self.partition, &backfill.partitions) || is_one(&self.qos, &backfill.qos)
     }
@@ -311,12 +311,12 @@ impl Node {
 
     /// The model of each GPU, by index. Where a node has several models, a GPU in use says which
     /// it is; the others are taken to be in the order in which the node lists its models.
-    fn models(&self, held: &[(&Holder, &Gpus)]) -> Vec<Option<String>> {
+    fn models(&self, held: &[(&Holder, &Gpus)]) -> Vec<Option<Text>> {
         let installed: usize = self.installed.iter().map(|gpus| gpus.count).sum();
         let in_use = || self.used.iter().chain(held.iter().map(|(_, gpus)| *gpus));
         let indexes = in_use().flat_map(|gpus| gpus.indexes.iter().flatten());
         let most = indexes.map(|index| index + 1).max().unwrap_or(0);
-        let mut models: Vec<Option<String>> = vec![None; installed.max(most).min(MOST_GPUS)];
+        let mut models: Vec<Option<Text>> = vec![None; installed.max(most).min(MOST_GPUS)];
         for gpus in in_use() {
             for &index in gpus.indexes.iter().flatten() {
                 if gpus.model.is_some() {
@@ -324,7 +324,7 @@ impl Node {
                 }
             }
         }
-        let mut rest: Vec<&Option<String>> = Vec::new();
+        let mut rest: Vec<&Option<Text>> = Vec::new();
         for gpus in &self.installed {
             let known = models.iter().filter(|model| **model == gpus.model).count();
             let known = if gpus.model.is_some() { known } else { 0 };
@@ -338,7 +338,7 @@ impl Node {
     fn sample(
         &self,
         index: usize,
-        device_name: Option<String>,
+        device_name: Option<Text>,
         sides: Sides<'_>,
         backfill: &Backfill,
     ) -> GpuSample {
@@ -366,14 +366,14 @@ impl Node {
         };
         let slot_of = |job: Option<&Holder>, state: Option<&str>, partition: Option<&str>| {
             let of_job = job.and_then(|job| job.partition.as_deref());
-            of_job.or(partition.filter(|_| state.is_some())).map(str::to_owned)
+            of_job.or(partition.filter(|_| state.is_some())).map(Text::from)
         };
         let primary_slot = slot_of(sides.primary, primary_state, primary_partition);
-        let word = |state: Option<&str>| state.map(str::to_owned);
+        let word = |state: Option<&str>| state.map(Text::from);
         GpuSample {
             cluster: cluster.clone(),
             machine: node.clone(),
-            gpu_id: format!("gpu:{index}"),
+            gpu_id: format!("gpu:{index}").into(),
             time: *start_time,
             device_name,
             device_memory_mb: None,
@@ -483,14 +483,12 @@ mod tests {
     }
 
     fn show(gpu: &GpuSample) -> String {
-        let side = |slot: &Option<String>,
-                    state: &Option<String>,
-                    user: &Option<String>,
-                    job: &Option<String>| {
-            [slot, state, user, job]
-                .map(|word| word.clone().unwrap_or_else(|| "-".into()))
-                .join(" ")
-        };
+        let side =
+            |slot: &Option<Text>, state: &Option<Text>, user: &Option<Text>, job: &Option<Text>| {
+                [slot, state, user, job]
+                    .map(|word| word.clone().unwrap_or_else(|| "-".into()))
+                    .join(" ")
+            };
         format!(
             "{} {} {}: {} | {}",
             gpu.machine,
@@ -725,7 +723,7 @@ mod tests {
         };
         let models = |used: &str| -> Vec<String> {
             let parsed = samples(&node(used), "", &Backfill::default());
-            parsed.records.into_iter().map(|gpu| gpu.device_name.unwrap()).collect()
+            parsed.records.into_iter().map(|gpu| gpu.device_name.unwrap().into()).collect()
         };
         assert_eq!(models("gpu:a100:0(IDX:N/A),gpu:h100:0(IDX:N/A)"), ["a100", "h100", "h100"]);
         assert_eq!(models("gpu:a100:1(IDX:2),gpu:h100:1(IDX:0)"), ["h100", "h100", "a100"]);

@@ -18,6 +18,7 @@ mod sreport;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use record::Text;
 
 pub use coordinators::{coordinators, sacctmgr_show_coordinators};
 pub use gpu_state::{Backfill, gpu_samples, has_gpus, scontrol_show_job};
@@ -65,10 +66,10 @@ fn cluster_option(cluster_in_slurmdbd: Option<&str>) -> Option<String> {
 /// called `18_[]` here, and its tasks stand beside it.
 #[derive(Debug, PartialEq)]
 struct JobId {
-    job_id: String,
-    array_job_id: Option<String>,
-    array_task_id: Option<String>,
-    het_job_id: Option<String>,
+    job_id: Text,
+    array_job_id: Option<Text>,
+    array_task_id: Option<Text>,
+    het_job_id: Option<Text>,
     het_offset: Option<i64>,
 }
 
@@ -82,15 +83,15 @@ impl JobId {
         });
         Ok(JobId {
             job_id: match waiting_together {
-                Some((array, _)) => format!("{array}_[]"),
-                None => id.to_owned(),
+                Some((array, _)) => format!("{array}_[]").into(),
+                None => id.into(),
             },
-            array_job_id: array.map(str::to_owned),
+            array_job_id: array.map(Text::from),
             array_task_id: match waiting_together {
-                Some((_, tasks)) => Some(tasks.to_owned()),
-                None => task.map(str::to_owned),
+                Some((_, tasks)) => Some(tasks.into()),
+                None => task.map(Text::from),
             },
-            het_job_id: het_job.map(str::to_owned),
+            het_job_id: het_job.map(Text::from),
             het_offset: offset.and_then(|offset| count(offset.as_bytes())),
         })
     }
@@ -122,13 +123,13 @@ fn value<T>(
 
 /// A cell that somebody named: any word is one, only a blank is none. SLURM cuts names at 255
 /// bytes, which may be the middle of a letter.
-fn name(row: Row<'_>, column: Column) -> Option<String> {
+fn name(row: Row<'_>, column: Column) -> Option<Text> {
     let cell = row.cell(column);
     (!cell.is_empty()).then(|| text(cell))
 }
 
 /// A cell of SLURM's own words.
-fn word(row: Row<'_>, column: Column) -> Option<String> {
+fn word(row: Row<'_>, column: Column) -> Option<Text> {
     let cell = row.cell(column);
     (!is_no_value(cell)).then(|| text(cell))
 }
@@ -139,10 +140,10 @@ fn is_no_value(cell: &[u8]) -> bool {
 }
 
 /// A cell as text. Most are well formed, and known to be faster than they are mended.
-fn text(cell: &[u8]) -> String {
+fn text(cell: &[u8]) -> Text {
     match std::str::from_utf8(cell) {
-        Ok(text) => text.to_owned(),
-        Err(_) => String::from_utf8_lossy(cell).into_owned(),
+        Ok(text) => text.into(),
+        Err(_) => String::from_utf8_lossy(cell).into(),
     }
 }
 

@@ -173,5 +173,5 @@ fn squeue_has_the_jobs_that_sacct_does_not_show() {
         ("71", "Dependency"),
         ("72", "DependencyNeverSatisfied"),
     ];
-    assert_eq!(hidden, expected.map(|(id, reason)| (id.to_owned(), reason.to_owned())));
+    assert_eq!(hidden, expected.map(|(id, reason)| (id.into(), reason.into())));
 }

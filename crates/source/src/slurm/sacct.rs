@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hashbrown::DefaultHashBuilder;
 use jiff::Timestamp;
-use record::{Job, Usage, is_final_state};
+use record::{Job, Text, Usage, is_final_state};
 
 use super::jobstats::{GpuSummary, gpu_summary};
 use super::rows::{Column, Layout, Reader, Row, Rows};
@@ -279,12 +279,12 @@ fn read_job(
     })?;
 
     Ok(Job {
-        cluster: cluster.to_owned(),
+        cluster: cluster.into(),
         job_id,
         submit_time,
         attempt: 0,
         observed_time: observed,
-        source: "sacct".to_owned(),
+        source: "sacct".into(),
         array_job_id,
         array_task_id,
         het_job_id,
@@ -361,8 +361,8 @@ fn own_time(
 }
 
 struct State {
-    state: String,
-    end_reason: Option<String>,
+    state: Text,
+    end_reason: Option<Text>,
     is_complete: bool,
 }
 
@@ -379,8 +379,10 @@ impl State {
             state => state,
         };
         State {
-            state: state.to_owned(),
-            end_reason: more.strip_prefix("by ").map(|uid| format!("cancelled by uid {uid}")),
+            state: state.into(),
+            end_reason: more
+                .strip_prefix("by ")
+                .map(|uid| format!("cancelled by uid {uid}").into()),
             is_complete: is_final_state(state) && flags.is_empty(),
         }
     }
@@ -514,7 +516,7 @@ impl Measured {
             if job.gpu_utilization.is_some() { "gres/gpuutil" } else { "gres/gpumem" }
         };
         let is_measured = job.gpu_utilization.is_some() || job.gpu_memory_max_mb.is_some();
-        job.gpu_usage_source = is_measured.then(|| source.to_owned());
+        job.gpu_usage_source = is_measured.then(|| source.into());
     }
 }
 

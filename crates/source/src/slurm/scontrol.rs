@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use record::{NodeSpan, SeenNode};
+use record::{NodeSpan, SeenNode, Text};
 
 use super::{NO_VALUE, cluster_option, count, moment};
 use crate::machine::Command;
@@ -106,18 +106,18 @@ impl ScontrolNode {
         };
 
         Ok(NodeSpan {
-            cluster: self.cluster.clone(),
-            node: node.to_owned(),
+            cluster: self.cluster.clone().into(),
+            node: node.into(),
             start_time: self.time,
             end_time: self.end_time,
             last_seen_time: self.time,
             samples: 1,
-            state: state(value(line, "State").ok_or("the node has no state")?),
+            state: state(value(line, "State").ok_or("the node has no state")?).into(),
             reason,
             reason_user,
             reason_time,
-            partitions: known(line, "Partitions").map(str::to_owned),
-            reservation: known(line, "ReservationName").map(str::to_owned),
+            partitions: known(line, "Partitions").map(Into::into),
+            reservation: known(line, "ReservationName").map(Into::into),
             cpus: optional(line, "CPUTot", number)?,
             effective_cpus: optional(line, "CPUEfctv", number)?,
             alloc_cpus: optional(line, "CPUAlloc", number)?,
@@ -192,7 +192,7 @@ fn resources(line: &str, key: &str) -> Result<tres::Resources, String> {
 
 struct Gres {
     gpus: i64,
-    gpu_types: Option<String>,
+    gpu_types: Option<Text>,
 }
 
 /// The GPUs in `gpu:a100:4(S:0-1),gpu:v100:2,tpu:1`, or in `gpu:a100:2(IDX:0,3)`.
@@ -259,8 +259,8 @@ fn flag_of(mark: char) -> Option<&'static str> {
 /// A reason, who gave it and when.
 #[derive(Default)]
 struct Signed {
-    reason: Option<String>,
-    user: Option<String>,
+    reason: Option<Text>,
+    user: Option<Text>,
     time: Option<Timestamp>,
 }
 
@@ -271,10 +271,10 @@ fn signed(text: &str) -> Signed {
         Some((reason, user, time))
     });
     let (reason, user, time) = match parts {
-        Some((reason, user, time)) => (reason, Some(user.to_owned()), moment(time.as_bytes())),
+        Some((reason, user, time)) => (reason, Some(user.into()), moment(time.as_bytes())),
         None => (text.trim_end(), None, None),
     };
-    Signed { reason: Some(reason.to_owned()).filter(|reason| !reason.is_empty()), user, time }
+    Signed { reason: (!reason.is_empty()).then(|| reason.into()), user, time }
 }
 
 #[cfg(test)]

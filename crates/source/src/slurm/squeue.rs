@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use record::{Job, QueueSpan};
+use record::{Job, QueueSpan, Text};
 
 use super::rows::{Column, Layout, Reader, Row, Rows};
 use super::{DELIMITER, JobId, cluster_option, count, moment, name, value, word};
@@ -104,9 +104,9 @@ pub fn left_the_queue(last: &Job, is_accounted: impl Fn(&str) -> bool, time: Tim
     };
     Job {
         observed_time: time,
-        state: state.to_owned(),
+        state: state.into(),
         is_complete: true,
-        end_reason: Some(end_reason.to_owned()),
+        end_reason: Some(end_reason.into()),
         ..last.clone()
     }
 }
@@ -207,7 +207,7 @@ impl Queue {
         // The column is called so for running jobs; a waiting one shows there what it asks for.
         let asked = value(row, columns.tres, tres::resources)?.unwrap_or_default();
         let span = QueueSpan {
-            cluster: self.cluster.clone(),
+            cluster: self.cluster.clone().into(),
             job_id: id.job_id.clone(),
             start_time: self.time,
             end_time: self.end_time,
@@ -242,15 +242,15 @@ impl Queue {
         span: &QueueSpan,
         id: JobId,
         submit_time: Timestamp,
-        job_name: Option<String>,
+        job_name: Option<Text>,
     ) -> Job {
         Job {
-            cluster: self.cluster.clone(),
+            cluster: self.cluster.clone().into(),
             job_id: id.job_id,
             submit_time,
             attempt: 0,
             observed_time: self.time,
-            source: "squeue".to_owned(),
+            source: "squeue".into(),
             array_job_id: id.array_job_id,
             array_task_id: id.array_task_id,
             het_job_id: id.het_job_id,
@@ -405,10 +405,10 @@ mod tests {
         );
         assert_eq!(parsed.rejects, []);
         let second = |second| Timestamp::from_second(second).unwrap();
-        let text = |text: &str| Some(text.to_owned());
+        let text = |text: &str| Some(Text::from(text));
         let first = QueueSpan {
-            cluster: "maple".to_owned(),
-            job_id: "101".to_owned(),
+            cluster: "maple".to_owned().into(),
+            job_id: "101".to_owned().into(),
             start_time: second(TIME),
             end_time: second(TIME + 1800),
             last_seen_time: second(TIME),
@@ -417,7 +417,7 @@ mod tests {
             account: text("ml"),
             partition: text("gpu"),
             qos: text("high"),
-            state: "PENDING".to_owned(),
+            state: "PENDING".to_owned().into(),
             reason: text("Resources"),
             submit_time: Some(second(1_794_709_283)),
             eligible_time: Some(second(1_794_709_284)),
@@ -430,7 +430,7 @@ mod tests {
             time_limit_seconds: Some(86_400),
         };
         let second_job = QueueSpan {
-            job_id: "77".to_owned(),
+            job_id: "77".to_owned().into(),
             user: text("bob"),
             partition: text("preempt"),
             qos: text("normal"),
@@ -475,7 +475,7 @@ mod tests {
         );
         assert_eq!(accounted.rejects, []);
         assert_eq!((job.job_id.as_str(), job.source.as_str()), ("18_[]", "squeue"));
-        assert_eq!(Job { source: "sacct".to_owned(), ..*job }, accounted.records[0]);
+        assert_eq!(Job { source: "sacct".to_owned().into(), ..*job }, accounted.records[0]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::{DELIMITER, cluster_option, count, name, value, word};
 use crate::machine::Command;
 use crate::notation::tres;
 use crate::parsed::{Parsed, Parser};
-use record::node_list;
+use record::{Text, node_list};
 
 /// What is asked for, none of it written by a user; see [`squeue`](super::squeue()) for the form.
 const FIELDS: [&str; 9] = [
@@ -34,12 +34,12 @@ pub fn squeue_current(cluster_in_slurmdbd: Option<&str>) -> Command {
 /// A job that is not over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurrentJob {
-    pub job_id: String,
-    pub user: Option<String>,
-    pub partition: Option<String>,
+    pub job_id: Text,
+    pub user: Option<Text>,
+    pub partition: Option<Text>,
     pub phase: Phase,
     /// The scheduler's word for where it stands.
-    pub state: String,
+    pub state: Text,
     /// Held, or asked for while it waits; so are CPUs and GPUs.
     pub nodes: Option<i64>,
     pub cpus: Option<i64>,
@@ -243,11 +243,11 @@ mod tests {
         assert_eq!(
             job,
             CurrentJob {
-                job_id: "7".to_owned(),
-                user: Some("ann".to_owned()),
-                partition: Some("gpu".to_owned()),
+                job_id: "7".to_owned().into(),
+                user: Some("ann".to_owned().into()),
+                partition: Some("gpu".to_owned().into()),
                 phase: Phase::Holds,
-                state: "RUNNING".to_owned(),
+                state: "RUNNING".to_owned().into(),
                 nodes: Some(2),
                 cpus: Some(2048),
                 gpus: Some(8),

@@ -60,7 +60,7 @@ fn commands(cluster: &Cluster, machine: &dyn Machine) -> Vec<Check> {
             checks.push(Check::ok("collector", "it answers"));
             let known = parse(Daemons::default(), text.as_bytes()).records;
             let points = known.into_iter().filter_map(|daemon| match daemon {
-                Daemon::AccessPoint(point) => Some(point.name),
+                Daemon::AccessPoint(point) => Some(point.name.into()),
                 Daemon::Negotiator(_) => None,
             });
             let names: Vec<String> = points.collect();

@@ -176,19 +176,19 @@ impl Import {
         let rejects: Vec<Reject> = rejects
             .into_iter()
             .map(|rejected| Reject {
-                cluster: self.cluster.clone(),
-                source: SOURCE.to_owned(),
+                cluster: self.cluster.clone().into(),
+                source: SOURCE.into(),
                 time,
                 position: i64::try_from(rejected.position).unwrap_or(i64::MAX),
-                reason: rejected.reason,
-                text: rejected.text,
+                reason: rejected.reason.into(),
+                text: rejected.text.into(),
             })
             .collect();
         self.writer.upsert(&rejects).await?;
         // Without a window: it says nothing of the jobs of these days.
         let collection = Collection {
-            cluster: self.cluster.clone(),
-            source: SOURCE.to_owned(),
+            cluster: self.cluster.clone().into(),
+            source: SOURCE.into(),
             start_time: modified,
             window_start: None,
             window_end: None,

@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::{Archive, Asked, Change, Lake, LakeFile, Trackers, Writer, read_foreign};
-use record::{Collection, Job, Record, Reject, is_final_state};
+use record::{Collection, Job, Record, Reject, Text, is_final_state};
 use source::origin::slurm_usage::{ProcessedDay, RawDays};
 use source::slurm::Sacct;
 use source::{Parsed, Rejected, parse};
@@ -227,7 +227,7 @@ impl Import {
         }
 
         for job in &mut jobs {
-            SOURCE.clone_into(&mut job.source);
+            job.source = SOURCE.into();
             job.observed_time = observed(job, end_of_day);
         }
         let jobs = self.not_collected(jobs).await?;
@@ -255,12 +255,12 @@ impl Import {
         rejected
             .into_iter()
             .map(|rejected| Reject {
-                cluster: self.cluster.clone(),
-                source: source.to_owned(),
+                cluster: self.cluster.clone().into(),
+                source: source.into(),
                 time,
                 position: i64::try_from(rejected.position).unwrap_or(i64::MAX),
-                reason: rejected.reason,
-                text: rejected.text,
+                reason: rejected.reason.into(),
+                text: rejected.text.into(),
             })
             .collect()
     }
@@ -287,7 +287,7 @@ impl Import {
         }
         dates.sort();
         dates.dedup();
-        let mut known: HashMap<String, Vec<Known>> = HashMap::new();
+        let mut known: HashMap<Text, Vec<Known>> = HashMap::new();
         for date in dates {
             let Some(file) = self.jobs_in_lake.get(&date) else { continue };
             for job in self.lake.read::<Job>(&self.cluster, &file.meta.location).await? {
@@ -336,8 +336,8 @@ impl Import {
             let end = self.midnight(last.tomorrow()?)?;
             let written = run.iter().map(|(_, time)| *time).max().unwrap_or(end);
             runs.push(Collection {
-                cluster: self.cluster.clone(),
-                source: SOURCE.to_owned(),
+                cluster: self.cluster.clone().into(),
+                source: SOURCE.into(),
                 start_time: written,
                 window_start: Some(self.midnight(*first)?),
                 window_end: Some(end),
@@ -423,7 +423,7 @@ fn observed(job: &Job, end_of_day: Timestamp) -> Timestamp {
 fn better_of(raw: Vec<Job>, processed: Vec<Job>) -> Vec<Job> {
     let measured = |job: &Job| job.total_cpu_seconds.is_some() || job.max_rss_mb.is_some();
     let worth = |job: &Job| (is_final_state(&job.state), measured(job));
-    let mut places: HashMap<(String, Timestamp), usize> = HashMap::new();
+    let mut places: HashMap<(Text, Timestamp), usize> = HashMap::new();
     let mut jobs = raw;
     for (place, job) in jobs.iter().enumerate() {
         places.insert((job.job_id.clone(), job.submit_time), place);

@@ -126,7 +126,10 @@ fn expected() -> Vec<Job> {
     let parser = CondorHistory::new("chtc", Timestamp::UNIX_EPOCH);
     let Parsed { records, rejects } = parse(parser, &std::fs::read(ads).unwrap());
     assert_eq!((records.len(), rejects), (14, vec![]));
-    records.into_iter().map(|job| Job { source: "elasticsearch".to_owned(), ..job }).collect()
+    records
+        .into_iter()
+        .map(|job| Job { source: "elasticsearch".to_owned().into(), ..job })
+        .collect()
 }
 
 /// Four documents a page, as they were recorded.

@@ -11,7 +11,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use record::GpuSample;
+use record::{GpuSample, Text};
 
 use super::missing;
 use super::wall_clock::WallClock;
@@ -167,21 +167,21 @@ impl GpuState {
         let average_usage = number(usage)?.filter(|usage| usage.is_finite());
         self.end_slot();
         self.average_usage = average_usage;
-        let state = words(state).map(str::to_owned);
+        let state = words(state).map(Text::from);
         self.slots.push(Slot {
-            machine: words(machine_name).unwrap_or_else(|| machine(name)).to_owned(),
+            machine: words(machine_name).unwrap_or_else(|| machine(name)).into(),
             // One that is claimed itself is not there to be cut.
             partitionable: !is_dynamic_by_name(name) && state.as_deref() != Some("Claimed"),
             backfill: is_backfill_by_name(name),
             assigned: gpus,
             available: available.map(|available| gpu_ids(Some(available))),
-            device: Device { name: words(device).map(str::to_owned), memory_mb, capability: None },
-            user: words(owner).map(|owner| user(owner).to_owned()),
-            job_id: words(job).map(|job| job_id(job).to_owned()),
+            device: Device { name: words(device).map(Into::into), memory_mb, capability: None },
+            user: words(owner).map(|owner| user(owner).into()),
+            job_id: words(job).map(|job| job_id(job).into()),
             // Blank is known: the machine puts nobody first.
-            prioritized_projects: projects.map(str::to_owned),
-            prevent_reason: words(prevent_reason).map(str::to_owned),
-            name: name.to_owned(),
+            prioritized_projects: projects.map(Into::into),
+            prevent_reason: words(prevent_reason).map(Into::into),
+            name: name.into(),
             state,
             ..Slot::default()
         });
@@ -210,7 +210,7 @@ fn words(cell: Option<&str>) -> Option<&str> {
     cell.map(str::trim).filter(|text| !text.is_empty())
 }
 
-fn gpu_ids(cell: Option<&str>) -> Vec<String> {
+fn gpu_ids(cell: Option<&str>) -> Vec<Text> {
     cell.unwrap_or_default().split(',').filter_map(gpu_id).collect()
 }
 

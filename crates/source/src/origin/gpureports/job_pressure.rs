@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use record::QueueSpan;
+use record::{QueueSpan, Text};
 
 use super::missing;
 use super::wall_clock::WallClock;
@@ -105,7 +105,7 @@ impl JobPressure {
     fn row(&mut self, cells: &[Option<&str>; COLUMNS.len()]) -> Result<Waited, String> {
         let [timestamp, first, last, id, owner, gpus, cpus, memory, submitted, projects] = *cells;
         let words = |cell: Option<&str>| {
-            cell.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
+            cell.map(str::trim).filter(|text| !text.is_empty()).map(Text::from)
         };
         let id = words(id).ok_or("the row names no job")?;
         let (first, last) = match timestamp {
@@ -123,8 +123,8 @@ impl JobPressure {
             cell.and_then(|text| text.parse().ok()).filter(|number: &f64| *number > 0.0)
         };
         let span = QueueSpan {
-            cluster: self.cluster.clone(),
-            job_id: job_id(&id).to_owned(),
+            cluster: self.cluster.clone().into(),
+            job_id: job_id(&id).into(),
             start_time: first,
             end_time: first,
             last_seen_time: last,
@@ -134,7 +134,7 @@ impl JobPressure {
             account: words(projects),
             partition: None,
             qos: None,
-            state: "IDLE".to_owned(),
+            state: "IDLE".into(),
             reason: None,
             submit_time: seconds(submitted).ok(),
             eligible_time: None,

@@ -1,6 +1,7 @@
 //! The steps of one job: what the record of a job is made of, and does not keep.
 
 use jiff::Timestamp;
+use record::Text;
 
 use super::super::rows::{Layout, Reader, Row, Rows};
 use super::super::{count, moment, name, value, word};
@@ -12,9 +13,9 @@ use crate::notation::{duration, size};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// What stands behind the point.
-    pub step: String,
-    pub step_name: Option<String>,
-    pub state: String,
+    pub step: Text,
+    pub step_name: Option<Text>,
+    pub state: Text,
     pub start_time: Option<Timestamp>,
     pub end_time: Option<Timestamp>,
     pub elapsed_seconds: Option<i64>,
@@ -24,7 +25,7 @@ pub struct Step {
     pub cpu_seconds: Option<f64>,
     /// The most that the largest task had.
     pub max_rss_mb: Option<f64>,
-    pub node_list: Option<String>,
+    pub node_list: Option<Text>,
 }
 
 /// Reads the steps of a job in what [`sacct`](super::sacct) prints.
@@ -86,7 +87,7 @@ impl Reader for Found {
 fn read(columns: &Columns, row: Row<'_>, step: &[u8]) -> Result<Step, String> {
     let end_time = value(row, columns.end, moment)?;
     Ok(Step {
-        step: String::from_utf8_lossy(step).into_owned(),
+        step: String::from_utf8_lossy(step).into_owned().into(),
         step_name: name(row, columns.job_name),
         state: State::read(row.cell(columns.state), end_time.is_some()).state,
         start_time: value(row, columns.start, moment)?,

@@ -446,7 +446,7 @@ fn tasks_that_wait_together_keep_their_key_while_they_leave() {
         assert_eq!(job.array_job_id.as_deref(), Some("18"));
         (job.job_id, job.array_task_id.unwrap())
     };
-    let pair = |id: &str, tasks: &str| (id.to_owned(), tasks.to_owned());
+    let pair = |id: &str, tasks: &str| (Text::from(id), Text::from(tasks));
     assert_eq!(key("18_[0-99%10]"), pair("18_[]", "0-99%10"));
     assert_eq!(key("18_[5-99%10]"), pair("18_[]", "5-99%10"));
     assert_eq!(key("18_[98]"), pair("18_[]", "98"));
@@ -694,9 +694,9 @@ fn the_summary_of_jobstats_is_a_job_s_gpu_use() {
         let job = parsed.records.remove(0);
         (job.gpu_utilization, job.gpu_memory_max_mb, job.gpu_usage_source)
     };
-    assert_eq!(measured(SUMMARY), (Some(50.0), None, Some("JS1".to_owned())));
+    assert_eq!(measured(SUMMARY), (Some(50.0), None, Some("JS1".into())));
     for comment in ["", "JS1:Short", "JS1:None", &SUMMARY[..40], "ask\nroot"] {
-        let expected = (Some(75.0), Some(1.0), Some("gres/gpuutil".to_owned()));
+        let expected = (Some(75.0), Some(1.0), Some("gres/gpuutil".into()));
         assert_eq!(measured(comment), expected, "{comment}");
     }
 }
