@@ -27,8 +27,8 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Schema};
 use jiff::Timestamp;
 
-/// A text of a record. Most are short: up to 24 bytes lie in it.
-pub use compact_str::CompactString as Text;
+/// A text of a record. Most are short: up to 23 bytes lie in it.
+pub use smol_str::SmolStr as Text;
 
 pub use attempt::{Attempt, Attempts};
 pub use cell::Cell;

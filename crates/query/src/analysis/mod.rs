@@ -640,7 +640,8 @@ const MEMORY_EFFICIENCY: Column = Column {
 
 /// Said by every analysis of what GPUs were seen to do.
 const GPU_SEEN: &str = "What a look at a cluster saw holds until the next look, and for twice its \
-    cadence at the most; for the rest nothing is known, and nothing is assumed.";
+    cadence at the most (a fiftieth longer if the next comes no later than that); for the rest \
+    nothing is known, and nothing is assumed.";
 
 /// Said where backfill is told apart.
 const GPU_BACKFILL: &str = "Where both sides of a GPU are claimed, it is the primary side's; \

@@ -61,14 +61,14 @@ pub(crate) fn values<'a, const N: usize>(
 /// Counts by model in their one spelling, `a100=2,h100=1`; none is unknown.
 pub(crate) fn by_model(types: &mut [(&str, i64)]) -> Option<Text> {
     types.sort_unstable();
-    let mut text = Text::default();
+    let mut text = String::new();
     for (model, count) in types {
         if !text.is_empty() {
             text.push(',');
         }
         text.push_str(&format!("{model}={count}"));
     }
-    (!text.is_empty()).then_some(text)
+    (!text.is_empty()).then(|| text.into())
 }
 
 fn items(list: &[u8]) -> impl Iterator<Item = Option<(&[u8], &[u8])>> {

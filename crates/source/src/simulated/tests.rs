@@ -345,7 +345,8 @@ fn the_gpus_of_a_cluster_are_held_by_those_who_hold_them() {
             {
                 let mut id = Vec::new();
                 slurm_attempt::job_id(&mut id, attempt, attempt, false);
-                let key = (Text::from_utf8(id).unwrap(), attempt.partition == preempt);
+                let key =
+                    (Text::from(String::from_utf8(id).unwrap()), attempt.partition == preempt);
                 expected.insert(key, i64::from(attempt.gpus()));
             }
         }

@@ -26,7 +26,7 @@ const FIRST: &str = "Name|AssignedGPUs|AvailableGPUs|State|GPUs_DeviceName|GPUs_
     PrioritizedProjects|GPUsAverageUsage|Machine|RemoteOwner|GlobalJobId|timestamp";
 
 fn sides(look: &Look) -> Vec<String> {
-    let word = |text: &Option<record::Text>| text.clone().unwrap_or_else(|| "-".into());
+    let word = |text: &Option<Text>| text.clone().unwrap_or_else(|| "-".into());
     look.samples
         .iter()
         .map(|gpu| {
