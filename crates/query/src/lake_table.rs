@@ -120,7 +120,8 @@ impl LakeTable {
 
     /// Opens each file's footer; one that cannot be read is set aside and named, not fatal.
     async fn readable(&self, state: &dyn Session, files: Vec<LakeFile>) -> Vec<LakeFile> {
-        let store = self.listing.lake.store();
+        let store = &self.listing.store;
+        store.hold_latest(files.iter().map(|file| &file.meta)).await;
         let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
         let checked = stream::iter(files).map(|file| {
             let (store, cache) = (store.clone(), cache.clone());
@@ -142,10 +143,13 @@ impl LakeTable {
                     seen.opened.push(file.meta.clone());
                     readable.push(file);
                 }
-                Some(error) => seen.skipped.push(SkippedFile {
-                    path: self.listing.lake.shown(&file.meta.location),
-                    reason: error.strip_backtrace(),
-                }),
+                Some(error) => {
+                    seen.skipped.push(SkippedFile {
+                        path: self.listing.lake.shown(&file.meta.location),
+                        reason: error.strip_backtrace(),
+                    });
+                    seen.failed.push(file.meta);
+                }
             }
         }
         readable

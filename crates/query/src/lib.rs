@@ -13,6 +13,7 @@ mod drawn;
 mod function;
 mod gpu_history;
 mod gpu_span_table;
+mod held_files;
 mod judgement;
 mod lake_table;
 mod left_out;

@@ -7,16 +7,25 @@ use anyhow::Result;
 use lake::{Lake, LakeFile, Trackers};
 use record::Table;
 
+use crate::held_files::HeldFiles;
+
 /// The files of the tables that were asked for so far.
 pub(crate) struct Listing {
     pub(crate) lake: Lake,
     pub(crate) trackers: Arc<Trackers>,
+    /// Where files are read.
+    pub(crate) store: Arc<HeldFiles>,
     listed: Mutex<HashMap<&'static str, Vec<LakeFile>>>,
 }
 
 impl Listing {
     pub(crate) fn new(lake: &Lake, trackers: &Arc<Trackers>) -> Listing {
-        Listing { lake: lake.clone(), trackers: trackers.clone(), listed: Mutex::default() }
+        Listing {
+            lake: lake.clone(),
+            trackers: trackers.clone(),
+            store: Arc::new(HeldFiles::new(lake.store())),
+            listed: Mutex::default(),
+        }
     }
 
     /// The files of a table.

@@ -18,6 +18,7 @@ use report::{Coverage, SkippedFile};
 
 use crate::gpu_history::GpuHistory;
 use crate::gpu_span_table::GpuSpanTable;
+use crate::held_files::{HeldFiles, is_same};
 use crate::lake_table::{Chosen, LakeTable, STORE_URL};
 use crate::listing::Listing;
 use crate::pieces::Pieces;
@@ -29,7 +30,7 @@ use crate::{
 /// One question's view of the lake.
 pub struct Session {
     context: SessionContext,
-    lake: Lake,
+    store: Arc<HeldFiles>,
     trackers: Arc<Trackers>,
     question: Question,
     seen: Arc<Mutex<Seen>>,
@@ -40,8 +41,9 @@ pub struct Session {
 pub(crate) struct Seen {
     /// Files that were opened.
     pub(crate) opened: Vec<ObjectMeta>,
-    /// Files that could not be read.
+    /// Files that could not be read, as they are named and as they were listed.
     pub(crate) skipped: Vec<SkippedFile>,
+    pub(crate) failed: Vec<ObjectMeta>,
 }
 
 impl Session {
@@ -59,9 +61,9 @@ impl Session {
             .set_bool("datafusion.execution.parquet.enable_page_index", false)
             .set_bool("datafusion.execution.parquet.bloom_filter_on_read", false);
         let context = SessionContext::new_with_config(config);
-        context.register_object_store(&STORE_URL, lake.store());
         let seen = Arc::new(Mutex::new(Seen::default()));
         let listing = Arc::new(Listing::new(lake, &trackers));
+        context.register_object_store(&STORE_URL, listing.store.clone());
         let sight = &question.sight;
         let put = |name: &str, table: &record::Table, provider: Arc<dyn TableProvider>| {
             if let Some(seen) = sight.veil(&context, table.name, provider)? {
@@ -134,7 +136,8 @@ impl Session {
         for (name, table) in backfill::tables(&asked) {
             make(name, Arc::new(table))?;
         }
-        Ok(Session { context, lake: lake.clone(), trackers, question: question.clone(), seen })
+        let (question, store) = (question.clone(), listing.store.clone());
+        Ok(Session { context, store, trackers, question, seen })
     }
 
     /// What one of our own statements gives.
@@ -210,12 +213,16 @@ impl Session {
         self.seen.lock().expect("no holder of this lock panics").opened.len()
     }
 
-    /// Whether a file that was read is no longer the one that was listed.
+    /// Whether a file that was read, and not held, is no longer the one that was listed.
     pub(crate) async fn files_changed(&self) -> bool {
-        let opened = self.seen.lock().expect("no holder of this lock panics").opened.clone();
-        for file in opened {
-            match self.lake.store().head(&file.location).await {
-                Ok(now) if now.size == file.size && now.last_modified == file.last_modified => {}
+        let files = {
+            let seen = self.seen.lock().expect("no holder of this lock panics");
+            let opened = seen.opened.iter().filter(|file| !self.store.holds(&file.location));
+            opened.chain(&seen.failed).cloned().collect::<Vec<_>>()
+        };
+        for file in files {
+            match self.store.head(&file.location).await {
+                Ok(now) if is_same(&now, &file) => {}
                 _ => return true,
             }
         }

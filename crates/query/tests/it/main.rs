@@ -7,6 +7,7 @@ mod gpu_span;
 mod period;
 mod picture;
 mod pruning;
+mod replaced;
 mod site;
 
 use std::path::Path;
