@@ -5,6 +5,7 @@
 //! allocations an attempt counts in.
 
 mod line;
+mod member;
 mod table;
 
 use jiff::Timestamp;
@@ -15,6 +16,7 @@ use report::Period;
 use crate::{Question, mentions};
 
 pub(crate) use line::line;
+pub(crate) use member::question_of_totals;
 pub(crate) use table::tables;
 
 /// An amount that somebody may use in some time.

@@ -181,15 +181,33 @@ pub struct Ask<'a> {
 pub async fn run_each(lake: &Lake, asks: &[Ask<'_>], question: &Question) -> Result<Vec<Report>> {
     let is_about_allocations = |ask: &&Ask| allocation::concerns(ask.analysis.sql);
     let (about, others): (Vec<&Ask>, Vec<&Ask>) = asks.iter().partition(is_about_allocations);
-    let (mut about, mut others) = (
-        run_at_once(lake, &about, &allocation::question_about(question)).await?.into_iter(),
-        run_at_once(lake, &others, question).await?.into_iter(),
-    );
+    let mut about = run_about_allocations(lake, &about, question).await?.into_iter();
+    let mut others = run_at_once(lake, &others, question).await?.into_iter();
     let in_order = asks.iter().map(|ask| {
         let answered = if is_about_allocations(&ask) { about.next() } else { others.next() };
         answered.expect("every ask has one answer")
     });
     Ok(in_order.collect())
+}
+
+async fn run_about_allocations(
+    lake: &Lake,
+    asks: &[&Ask<'_>],
+    question: &Question,
+) -> Result<Vec<Report>> {
+    if asks.is_empty() {
+        return Ok(Vec::new());
+    }
+    for ask in asks {
+        question.sight.covers(ask.analysis)?;
+    }
+    let about = allocation::question_about(question);
+    let about = allocation::question_of_totals(lake, about).await?;
+    let mut reports = run_at_once(lake, asks, &about).await?;
+    for report in &mut reports {
+        question.sight.cut_coverage(&mut report.coverage);
+    }
+    Ok(reports)
 }
 
 async fn run_at_once(lake: &Lake, asks: &[&Ask<'_>], question: &Question) -> Result<Vec<Report>> {

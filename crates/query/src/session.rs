@@ -23,8 +23,8 @@ use crate::lake_table::{Chosen, LakeTable, STORE_URL};
 use crate::listing::Listing;
 use crate::pieces::Pieces;
 use crate::{
-    Analysis, Judgement, Question, Refused, Sight, TERMS, Term, allocation, backfill, coverage,
-    function, nearest, option, term,
+    Analysis, Judgement, Question, Refused, TERMS, Term, allocation, backfill, coverage, function,
+    nearest, option, term,
 };
 
 /// One question's view of the lake.
@@ -237,13 +237,7 @@ impl Session {
         };
         coverage.skipped.sort_by(|one, other| one.path.cmp(&other.path));
         coverage.skipped.dedup();
-        if !matches!(self.question.sight, Sight::Staff) && !coverage.skipped.is_empty() {
-            // Which files those are, and what is wrong with them, is the machine's.
-            coverage.skipped = vec![SkippedFile {
-                path: "a part of the history".to_owned(),
-                reason: "cannot be read".to_owned(),
-            }];
-        }
+        self.question.sight.cut_coverage(&mut coverage);
         Ok(coverage)
     }
 }

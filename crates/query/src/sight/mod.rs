@@ -18,6 +18,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::prelude::SessionContext;
 use record::TABLES;
+use report::{Coverage, SkippedFile};
 
 use crate::pseudonym::Secret;
 use crate::{ANALYSES, Allocation, Analysis, Holders, TERMS, mentions};
@@ -77,6 +78,17 @@ impl Sight {
                     && held.len() + users.len() > 0
             }
             Sight::Public { .. } => false,
+        }
+    }
+
+    /// What is said of files that cannot be read: which those are, and what is wrong with them, is the
+    /// machine's, and for staff.
+    pub(crate) fn cut_coverage(&self, coverage: &mut Coverage) {
+        if !matches!(self, Sight::Staff) && !coverage.skipped.is_empty() {
+            coverage.skipped = vec![SkippedFile {
+                path: "a part of the history".to_owned(),
+                reason: "cannot be read".to_owned(),
+            }];
         }
     }
 
