@@ -27,6 +27,7 @@ mod picture;
 mod pieces;
 mod pseudonym;
 mod session;
+mod shared_read;
 mod sight;
 mod status;
 mod survival;
@@ -44,6 +45,7 @@ use record::TABLES;
 use report::{Coverage, Period, Report, Table};
 
 use option::Asked;
+use shared_read::Shared;
 
 pub use allocation::{Allocation, AllocationUnit, Holders, Length, Measure};
 pub use analysis::{ANALYSES, Analysis};
@@ -176,6 +178,13 @@ pub struct Ask<'a> {
     pub top: Option<usize>,
 }
 
+impl Ask<'_> {
+    /// Whether another one has the same answer, but for how many rows of it are given.
+    fn asks_same(&self, other: &Ask<'_>) -> bool {
+        self.analysis.name == other.analysis.name && self.options == other.options
+    }
+}
+
 /// Answers several analyses' questions, each with options of its own: at once, but for those about
 /// allocations, which are about a time of their own.
 pub async fn run_each(lake: &Lake, asks: &[Ask<'_>], question: &Question) -> Result<Vec<Report>> {
@@ -214,7 +223,19 @@ async fn run_at_once(lake: &Lake, asks: &[&Ask<'_>], question: &Question) -> Res
     if asks.is_empty() {
         return Ok(Vec::new());
     }
-    let asked: Vec<Asked> = asks
+    // A page may show the same answer twice, such as two columns of it as two pictures.
+    let mut distinct: Vec<&Ask> = Vec::new();
+    let places: Vec<usize> = asks
+        .iter()
+        .map(|ask| {
+            let is_same = |other: &&Ask| other.asks_same(ask);
+            distinct.iter().position(is_same).unwrap_or_else(|| {
+                distinct.push(ask);
+                distinct.len() - 1
+            })
+        })
+        .collect();
+    let asked: Vec<Asked> = distinct
         .iter()
         .map(|ask| option::asked(ask.analysis, &ask.options, question))
         .collect::<Result<_>>()
@@ -223,8 +244,8 @@ async fn run_at_once(lake: &Lake, asks: &[&Ask<'_>], question: &Question) -> Res
         question.sight.check(&asked.sql)?;
     }
     let (answer, coverage) = ask(lake, question, Statement::Ours(&asked)).await?;
-    let answers = asked.iter().zip(answer.tables).zip(asks);
-    let reports = answers.map(|((Asked { analysis, sql, .. }, table), ask)| {
+    let reports = asks.iter().zip(places).map(|(ask, place)| {
+        let (Asked { analysis, sql, .. }, table) = (&asked[place], answer.tables[place].clone());
         let mut notes: Vec<String> = analysis.notes.iter().map(|&note| note.to_owned()).collect();
         if left_out::concerns(sql) {
             notes.extend(answer.left_out.iter().cloned());
@@ -339,7 +360,11 @@ struct Answer {
 
 /// Whether a statement has a word.
 fn mentions(sql: &str, word: &str) -> bool {
-    sql.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|part| part == word)
+    words(sql).any(|part| part == word)
+}
+
+fn words(sql: &str) -> impl Iterator<Item = &str> {
+    sql.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
 }
 
 /// Asks, and asks again if a file was replaced in between: readers are never blocked, so a
@@ -352,7 +377,12 @@ async fn ask(
     const TRIES: usize = 5;
     let mut tries = 1;
     loop {
-        let session = Session::open(lake, question, |term| statement.mentions(term)).await?;
+        let mentions = |term: &Term| statement.mentions(term);
+        let shared = match statement {
+            Statement::Ours(asked) => Shared::of(asked, question, mentions),
+            Statement::Users { .. } | Statement::Gpus => None,
+        };
+        let session = Session::open_sharing(lake, question, mentions, shared.as_ref()).await?;
         let answer = answer(&session, statement).await;
         if tries < TRIES && session.files_changed().await {
             tries += 1;
@@ -369,7 +399,7 @@ async fn answer(session: &Session, statement: Statement<'_>) -> Result<Answer> {
         Statement::Ours(analyses) => {
             for asked in analyses {
                 let batches = session
-                    .collect_with(&asked.sql, &asked.parameters)
+                    .collect_asked(asked)
                     .await
                     .with_context(|| format!("cannot answer {}", asked.analysis.name))?;
                 answer.tables.push(answer::table(&batches, asked)?);

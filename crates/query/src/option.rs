@@ -58,6 +58,12 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Whether it is about one job or node among all: few rows are of it, and they lie anywhere.
+    pub(crate) fn seeks_few(&self) -> bool {
+        let is_rare = |name: &str| ["job", "node"].contains(&name);
+        self.parameters.iter().any(|(name, said)| is_rare(name) && said.is_some())
+    }
+
     /// The heading of a column; nothing if it is left out.
     pub(crate) fn heading(&self, column: &Column) -> Option<&'static str> {
         let other = self.headings.iter().find(|(name, _)| *name == column.name);

@@ -11,7 +11,7 @@ use datafusion::datasource::MemTable;
 use datafusion::execution::context::SQLOptions;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
-use lake::{Lake, Trackers};
+use lake::{Lake, LakeFile, Trackers};
 use object_store::{ObjectMeta, ObjectStoreExt};
 use record::{GpuSpan, Job, JobDay, NodeDay, Record, TABLES};
 use report::{Coverage, SkippedFile};
@@ -21,7 +21,9 @@ use crate::gpu_span_table::GpuSpanTable;
 use crate::held_files::{HeldFiles, is_same};
 use crate::lake_table::{Chosen, LakeTable, STORE_URL};
 use crate::listing::Listing;
+use crate::option::Asked;
 use crate::pieces::Pieces;
+use crate::shared_read::{self, Shared};
 use crate::{
     Analysis, Judgement, Question, Refused, TERMS, Term, allocation, backfill, coverage, function,
     nearest, option, term,
@@ -53,6 +55,16 @@ impl Session {
         question: &Question,
         mentions: impl Fn(&Term) -> bool,
     ) -> Result<Session> {
+        Session::open_sharing(lake, question, mentions, None).await
+    }
+
+    /// The same for statements that share what they read.
+    pub(crate) async fn open_sharing(
+        lake: &Lake,
+        question: &Question,
+        mentions: impl Fn(&Term) -> bool,
+        shared: Option<&Shared>,
+    ) -> Result<Session> {
         let trackers = Arc::new(lake.trackers().await?);
         check_clusters(lake, &trackers, question).map_err(Refused)?;
         // Our files have neither, and looking for them costs each file.
@@ -71,15 +83,28 @@ impl Session {
             }
             anyhow::Ok(())
         };
+        let files_of = |table: &'static record::Table, chosen: Chosen| {
+            Arc::new(LakeTable::new(listing.clone(), table, chosen, seen.clone()))
+        };
         let register = |name: &str, table: &'static record::Table, chosen: Chosen| {
-            let provider = LakeTable::new(listing.clone(), table, chosen, seen.clone());
-            put(name, table, Arc::new(provider))
+            put(name, table, files_of(table, chosen))
         };
         let clusters = question.clusters.clone();
         let is_asked_about: Chosen =
             Arc::new(move |file| clusters.is_empty() || clusters.contains(&file.cluster));
         for table in TABLES.iter().filter(|table| table.name != GpuSpan::TABLE.name) {
-            register(table.name, table, is_asked_about.clone())?;
+            match shared.filter(|shared| table.name == Job::TABLE.name && shared.reads(table.name))
+            {
+                Some(shared) => {
+                    let (asked, period) = (is_asked_about.clone(), question.period.clone());
+                    let files = files_of(
+                        table,
+                        Arc::new(move |file| asked(file) && shared_read::touches(file, &period)),
+                    );
+                    put(table.name, table, shared.read(&context, files).await?)?;
+                }
+                None => register(table.name, table, is_asked_about.clone())?,
+            }
         }
         let spans = GpuSpanTable::new(listing.clone(), question.clusters.clone(), seen.clone());
         put(GpuSpan::TABLE.name, &GpuSpan::TABLE, Arc::new(spans))?;
@@ -112,7 +137,16 @@ impl Session {
         if !needed.is_empty() {
             pieces = Pieces::of(&listing, question, &needed).await?;
             let (summed, unsummed) = pieces.split(&is_asked_about);
-            register("internal.summed_job_day", &JobDay::TABLE, summed.clone())?;
+            let days = match (shared, pieces.whole_days) {
+                (Some(shared), Some(whole)) => {
+                    let known = summed.clone();
+                    let is_in =
+                        move |file: &LakeFile| known(file) && shared_read::has_days_in(file, whole);
+                    shared.read(&context, files_of(&JobDay::TABLE, Arc::new(is_in))).await?
+                }
+                _ => files_of(&JobDay::TABLE, summed.clone()),
+            };
+            put("internal.summed_job_day", &JobDay::TABLE, days)?;
             register("internal.summed_node_day", &NodeDay::TABLE, summed.clone())?;
             register("internal.summed_job", &Job::TABLE, summed)?;
             register("internal.unsummed_job", &Job::TABLE, unsummed)?;
@@ -154,7 +188,15 @@ impl Session {
     /// What an analysis gives, told what the question says.
     pub async fn ask(&self, analysis: &Analysis) -> Result<Vec<RecordBatch>> {
         let asked = option::asked(analysis, &self.question.options, &self.question)?;
-        self.collect_with(&asked.sql, &asked.parameters).await
+        self.collect_asked(&asked).await
+    }
+
+    /// What an analysis that is asked with some options gives.
+    pub(crate) async fn collect_asked(&self, asked: &Asked<'_>) -> Result<Vec<RecordBatch>> {
+        match asked.seeks_few() {
+            true => bound(&seeking_few(&self.context), &asked.sql, &asked.parameters).await,
+            false => self.collect_with(&asked.sql, &asked.parameters).await,
+        }
     }
 
     /// What one of our own statements gives, with what users said in their own words: its
@@ -164,11 +206,7 @@ impl Session {
         sql: &str,
         parameters: &[(&'static str, Option<String>)],
     ) -> Result<Vec<RecordBatch>> {
-        let values: Vec<(&str, ScalarValue)> = parameters
-            .iter()
-            .map(|(name, text)| (*name, ScalarValue::Utf8View(text.clone())))
-            .collect();
-        Ok(self.context.sql(sql).await?.with_param_values(values)?.collect().await?)
+        bound(&self.context, sql, parameters).await
     }
 
     /// What a user's statement gives, its first `limit` rows, and whether there are more.
@@ -240,6 +278,26 @@ impl Session {
         self.question.sight.cut_coverage(&mut coverage);
         Ok(coverage)
     }
+}
+
+async fn bound(
+    context: &SessionContext,
+    sql: &str,
+    parameters: &[(&'static str, Option<String>)],
+) -> Result<Vec<RecordBatch>> {
+    let values: Vec<(&str, ScalarValue)> = parameters
+        .iter()
+        .map(|(name, text)| (*name, ScalarValue::Utf8View(text.clone())))
+        .collect();
+    Ok(context.sql(sql).await?.with_param_values(values)?.collect().await?)
+}
+
+/// The same session, which looks at the columns that decide before it reads the others: it pays where
+/// few of many rows are wanted, and costs where many are.
+pub(crate) fn seeking_few(context: &SessionContext) -> SessionContext {
+    let mut state = context.state();
+    state.config_mut().options_mut().execution.parquet.pushdown_filters = true;
+    SessionContext::new_with_state(state)
 }
 
 /// Refuses a cluster that the lake has nothing of.

@@ -8,6 +8,7 @@ mod period;
 mod picture;
 mod pruning;
 mod replaced;
+mod shared_read;
 mod site;
 
 use std::path::Path;

@@ -1,0 +1,137 @@
+//! What several questions about the same user, account or group read: rows that all of them need, read
+//! once. A page of a user asks ten questions of the same attempts, and reading them is most
+//! of what each of these costs.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use anyhow::Result;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::catalog::TableProvider;
+use datafusion::common::ScalarValue;
+use datafusion::datasource::MemTable;
+use datafusion::logical_expr::{Expr, ident, lit};
+use datafusion::prelude::{DataFrame, SessionContext};
+use futures::StreamExt;
+use jiff::Timestamp;
+use lake::{LakeFile, TimeRange};
+use report::Period;
+
+use crate::option::Asked;
+use crate::session::seeking_few;
+use crate::{Question, Sight, TERMS, Term, words};
+
+/// More rows than these are not held, but read by each question anew: two pages at once need no more
+/// memory than a server has.
+const MOST_ROWS: usize = 200_000;
+
+/// What some questions have in common.
+pub(crate) struct Shared {
+    /// Whose rows they are about.
+    whose: Expr,
+    /// The words of the statements, and of the terms that they mention.
+    words: HashSet<String>,
+}
+
+impl Shared {
+    /// What these questions have in common; nothing if that is nothing, or if there is only one. Who sees
+    /// pseudonyms asks by them, and files have names.
+    pub(crate) fn of(
+        asked: &[Asked<'_>],
+        question: &Question,
+        mentioned: impl Fn(&Term) -> bool,
+    ) -> Option<Shared> {
+        let (first, others) = asked.split_first().filter(|(_, others)| !others.is_empty())?;
+        if matches!(question.sight, Sight::Public { .. }) {
+            return None;
+        }
+        let is_said_by_all = |said: &&(&str, Option<String>)| {
+            said.1.is_some() && others.iter().all(|other| other.parameters.contains(said))
+        };
+        let filters = first.parameters.iter().filter(is_said_by_all);
+        let whose = filters.filter_map(|(name, said)| whose(name, said.as_deref()?, question));
+        let terms = TERMS.into_iter().filter(|term| mentioned(term)).map(|term| term.sql);
+        let texts = asked.iter().map(|asked| asked.sql.as_str()).chain(terms);
+        Some(Shared {
+            whose: whose.reduce(Expr::and)?,
+            words: texts.flat_map(words).map(str::to_owned).collect(),
+        })
+    }
+
+    pub(crate) fn reads(&self, table: &str) -> bool {
+        self.words.contains(table)
+    }
+
+    /// The rows of a table that the questions need of it, held in memory; the table itself if there are
+    /// too many.
+    pub(crate) async fn read(
+        &self,
+        context: &SessionContext,
+        table: Arc<dyn TableProvider>,
+    ) -> Result<Arc<dyn TableProvider>> {
+        let is_needed = |name: &&str| {
+            ["cluster", "user", "account"].contains(name) || self.words.contains(*name)
+        };
+        let schema = table.schema();
+        let names = schema.fields().iter().map(|field| field.name().as_str());
+        let columns: Vec<Expr> = names.filter(is_needed).map(ident).collect();
+        let rows = seeking_few(context)
+            .read_table(table.clone())?
+            .filter(self.whose.clone())?
+            .select(columns)?;
+        let schema = Arc::new(rows.schema().as_arrow().clone());
+        Ok(match collect(rows).await? {
+            Some(batches) => Arc::new(MemTable::try_new(schema, vec![batches])?),
+            None => table,
+        })
+    }
+}
+
+/// Whether a file may have attempts that count in a period by any of the terms, each of which says
+/// exactly which do. Of rows nothing is asked but whose they are: it would have more columns decide.
+pub(crate) fn touches(file: &LakeFile, period: &Period) -> bool {
+    let begins = |name| may(file, name, |range| range.min < Some(period.end.as_microsecond()));
+    let lasts = |name| may(file, name, |range| range.max >= Some(period.start.as_microsecond()));
+    ["submit_time", "eligible_time", "start_time", "end_time"].into_iter().any(begins)
+        && (["start_time", "end_time"].into_iter().any(lasts)
+            || may(file, "end_time", |range| range.nulls > 0))
+}
+
+/// Whether a file may have sums of days that begin in a time.
+pub(crate) fn has_days_in(file: &LakeFile, (first, last): (Timestamp, Timestamp)) -> bool {
+    let (first, last) = (Some(first.as_microsecond()), Some(last.as_microsecond()));
+    may(file, "start_time", |range| range.max >= first && range.min < last)
+}
+
+/// What is not known of a file may be.
+fn may(file: &LakeFile, name: &str, is: impl Fn(&TimeRange) -> bool) -> bool {
+    file.facts.as_ref().and_then(|facts| facts.times.get(name)).is_none_or(is)
+}
+
+/// What an option that all say lets through.
+fn whose(name: &str, said: &str, question: &Question) -> Option<Expr> {
+    let text = |text: &str| lit(ScalarValue::Utf8View(Some(text.to_owned())));
+    match name {
+        "user" | "account" => Some(ident(name).eq(text(said))),
+        "group" => {
+            let members = question.groups.get(said)?;
+            let members = members.iter().map(|member| text(member)).collect();
+            Some(ident("user").in_list(members, false))
+        }
+        _ => None,
+    }
+}
+
+async fn collect(rows: DataFrame) -> Result<Option<Vec<RecordBatch>>> {
+    let mut stream = rows.execute_stream().await?;
+    let (mut batches, mut count) = (Vec::new(), 0);
+    while let Some(batch) = stream.next().await {
+        let batch = batch?;
+        count += batch.num_rows();
+        if count > MOST_ROWS {
+            return Ok(None);
+        }
+        batches.push(batch);
+    }
+    Ok(Some(batches))
+}
