@@ -1,5 +1,5 @@
-//! Asks ahead: what somebody asked for lately is made again as soon as something new was collected,
-//! before anybody waits for it.
+//! Asks ahead: what somebody asked for lately, and every list as staff sees it, is made again as soon as
+//! something new was collected, before anybody waits for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,11 +8,14 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, header};
 use jiff::SignedDuration;
+use query::Sight;
 use tower::ServiceExt;
 
 use super::Key;
 use crate::App;
 use crate::access::Visitor;
+use crate::page::PAGES;
+use crate::wanted::HTML;
 
 /// Between looks at the lake's version, and at what is due.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -32,6 +35,10 @@ pub(crate) async fn watch(app: Arc<App>) {
 
 /// Asks the pages for what is due, one after the other, until it is dropped.
 pub(crate) async fn ask_ahead(app: Arc<App>, pages: Router) {
+    for page in PAGES.iter().filter(|page| !page.is_of_one()) {
+        let address = page.path.to_owned();
+        app.kept.shelf().stand(&Key { sight: Sight::Staff, address, media_type: HTML });
+    }
     loop {
         let due = app.kept.shelf().next_due();
         let Some(Ok(request)) = due.map(|key| request(&key)) else {

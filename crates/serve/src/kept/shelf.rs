@@ -45,9 +45,10 @@ impl Room {
         }
     }
 
-    /// Whether it no longer holds, and nobody makes another one.
-    fn is_due(&self) -> bool {
-        self.entry().as_ref().is_some_and(|entry| entry.outdated_since.is_some())
+    /// Whether it no longer holds, and nobody makes another one; what was never made counts if so told.
+    fn is_due(&self, though_never_made: bool) -> bool {
+        let is_outdated = |entry: &Entry| entry.outdated_since.is_some();
+        self.entry().as_ref().map_or(though_never_made, is_outdated)
             && self.making.try_lock().is_ok()
     }
 }
@@ -66,6 +67,8 @@ struct Slot {
     last: u64,
     /// When somebody last asked; nobody has yet if we asked ahead.
     asked: Option<Timestamp>,
+    /// Whether it is made for whoever comes, though nobody asked.
+    is_standing: bool,
 }
 
 impl Shelf {
@@ -83,6 +86,7 @@ impl Shelf {
             bytes: 0,
             last: asks,
             asked: None,
+            is_standing: false,
         });
         if asked.is_some() {
             (slot.last, slot.asked) = (asks, asked);
@@ -92,6 +96,14 @@ impl Shelf {
             self.weigh(key, 0);
         }
         room
+    }
+
+    /// Has an answer made for whoever comes, again and again.
+    pub(super) fn stand(&mut self, key: &Key) {
+        self.room(key, None);
+        if let Some(slot) = self.slots.get_mut(key) {
+            slot.is_standing = true;
+        }
     }
 
     /// Notes how large an answer is, and lets go of what was not asked for longest if all is too
@@ -111,7 +123,8 @@ impl Shelf {
 
     /// Notes what no longer holds, and lets go of it if nobody asked for it since a moment.
     pub(super) fn note_outdated(&mut self, moment: &Moment, since: Timestamp) {
-        let is_forgotten = |slot: &Slot| slot.asked.is_none_or(|asked| asked < since);
+        let is_forgotten =
+            |slot: &Slot| !slot.is_standing && slot.asked.is_none_or(|asked| asked < since);
         let forgotten: Vec<Key> = self
             .slots
             .iter()
@@ -123,7 +136,7 @@ impl Shelf {
 
     /// What is to be made again next: what was asked for last.
     pub(super) fn next_due(&self) -> Option<Key> {
-        let due = self.slots.iter().filter(|(_, slot)| slot.room.is_due());
+        let due = self.slots.iter().filter(|(_, slot)| slot.room.is_due(slot.is_standing));
         due.max_by_key(|(_, slot)| slot.last).map(|(key, _)| key.clone())
     }
 

@@ -156,3 +156,14 @@ async fn what_was_asked_for_lately_is_due_and_what_was_not_is_let_go() {
     kept.shelf().note_outdated(&moment(71, 3), later);
     assert_eq!(due(), None);
 }
+
+#[tokio::test]
+async fn what_is_made_for_whoever_comes_is_due_though_nobody_asked_and_is_not_forgotten() {
+    let kept = Kept::new();
+    kept.shelf().stand(&key("/"));
+    assert_eq!(kept.shelf().next_due(), Some(key("/")));
+    kept.answer(&key("/"), moment(0, 1), true, words("one")).await.unwrap();
+    assert_eq!(kept.shelf().next_due(), None);
+    kept.shelf().note_outdated(&moment(1, 2), moment(1, 2).time);
+    assert_eq!(kept.shelf().next_due(), Some(key("/")));
+}
