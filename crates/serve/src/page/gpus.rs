@@ -61,9 +61,9 @@ pub(super) fn heatmap(asked: &Asked<'_>, gpus: &Gpus) -> Result<Picture, Trouble
     let said = asked.said();
     let word = |name: &str| said.get(name).map(String::as_str);
     Ok(gpus.heatmap(&Heatmap {
-        // Half as many as the picture has units of width for: each makes the page heavier, and who
-        // wants to see more zooms in.
-        most_columns: 360,
+        // Less than half as many as the picture has units of width for: each makes the page heavier, and
+        // who wants to see more zooms in.
+        most_columns: 300,
         coloring: match word("color") {
             Some("user") => Coloring::User,
             Some("utilization") => Coloring::Utilization,

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use report::{Cells, Columns, Grid, GridRow, Kind, Picture, Unit, Value};
+use report::{Cells, Columns, Grid, GridRow, Kind, Picture, Run, Unit, Value};
 
+use super::cells;
 use super::frame::{self, Entry, Frame, Plot, Sign};
 use super::letters::{cut, width};
 use super::svg::{Anchor, Letters, Short, escaped};
@@ -22,14 +23,20 @@ pub(super) fn draw(picture: &Picture, grid: &Grid, style: &Style<'_>) -> String 
     let edges = column_edges(picture, grid, &frame.plot);
 
     match &grid.cells {
-        Cells::Longest(_) if style.has_tooltips => {
-            draw_longest_rows(&mut frame, picture, grid, &edges, row_height, style);
+        Cells::Longest(cells) if style.has_tooltips => {
+            let runs: Vec<_> = (0..grid.rows.len()).map(|row| grid.runs(row)).collect();
+            let is_large = runs.iter().map(Vec::len).sum::<usize>() > MOST_RUNS;
+            if is_large && cells::draw(&mut frame, grid, cells, &edges, row_height, style.theme) {
+                draw_row_tooltips(&mut frame, grid, row_height, style.prefix);
+            } else {
+                draw_longest_rows(&mut frame, picture, grid, &runs, &edges, row_height, style);
+            }
         }
         Cells::Longest(_) => draw_longest(&mut frame, grid, &edges, row_height, style),
         Cells::Parts(parts) => {
             draw_parts(&mut frame, grid, parts, &edges, row_height, style);
             if style.has_tooltips {
-                draw_row_tooltips(&mut frame, grid, row_height);
+                draw_row_tooltips(&mut frame, grid, row_height, style.prefix);
             }
         }
         Cells::Numbers { values, unit } => {
@@ -198,18 +205,21 @@ fn draw_longest(frame: &mut Frame, grid: &Grid, edges: &[f64], row_height: f64, 
     }
 }
 
+/// More shapes than these would make a page heavy, whose cells are pixels then.
+const MOST_RUNS: usize = 1500;
+
 /// A row a group, so that a script can find and dim it; while there are few, a run an element, which
 /// says what it is without any script. Of many a page would be too heavy: then a row says what it is.
 fn draw_longest_rows(
     frame: &mut Frame,
     picture: &Picture,
     grid: &Grid,
+    runs: &[Vec<Run>],
     edges: &[f64],
     row_height: f64,
     style: &Style<'_>,
 ) {
     const MOST_ELEMENTS: usize = 400;
-    let runs: Vec<_> = (0..grid.rows.len()).map(|row| grid.runs(row)).collect();
     let runs_speak = runs.iter().map(Vec::len).sum::<usize>() <= MOST_ELEMENTS;
     let paints: Vec<String> = grid
         .categories
@@ -222,7 +232,7 @@ fn draw_longest_rows(
         Some(category) => category.name.as_str(),
         None => "",
     };
-    for (index, (row, runs)) in grid.rows.iter().zip(&runs).enumerate() {
+    for (index, (row, runs)) in grid.rows.iter().zip(runs).enumerate() {
         let top = frame.plot.top + index as f64 * row_height;
         let mut elements = String::new();
         if runs_speak {
@@ -273,17 +283,21 @@ fn describe_columns(frame: &mut Frame, picture: &Picture, grid: &Grid, edges: &[
     let columns = 0..grid.columns.len();
     let words: Vec<String> =
         columns.map(|column| column_words(picture, grid, column, column + 1)).collect();
-    let names: Vec<&str> = grid.categories.iter().map(|category| &*category.name).collect();
     frame.svg.raw(format_args!(
         "<g class=\"columns\" data-edges=\"{}\" data-columns=\"{}\" data-categories=\"{}\"></g>\n",
         edges.join(" "),
-        escaped(&serde_json::json!(words).to_string()),
-        escaped(&serde_json::json!(names).to_string()),
+        listed(words.iter().map(String::as_str)),
+        listed(grid.categories.iter().map(|category| &*category.name)),
     ));
 }
 
 /// What a row is, for who points at it.
 fn about(row: &GridRow) -> String {
+    about_lines(row).join("\n")
+}
+
+/// The same, what it is called first.
+fn about_lines(row: &GridRow) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     match (&row.gpu_id, row.gpus) {
         (Some(id), _) => lines.push(format!("GPU {id}")),
@@ -299,7 +313,7 @@ fn about(row: &GridRow) -> String {
     }
     lines.extend(row.device.clone().filter(|device| *device != row.label));
     lines.extend(row.class.clone());
-    lines.join("\n")
+    lines
 }
 
 /// Which time or columns a stretch is.
@@ -316,7 +330,12 @@ fn column_words(picture: &Picture, grid: &Grid, start: usize, end: usize) -> Str
 }
 
 fn lines_escaped(text: &str) -> String {
-    text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
+    listed(text.split('\n'))
+}
+
+/// Texts as an attribute has them, a line each.
+fn listed<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    texts.map(escaped).collect::<Vec<_>>().join("\n")
 }
 
 fn push_rect(shape: &mut String, left: f64, right: f64, top: f64, height: f64) {
@@ -383,18 +402,37 @@ fn push_steps(shape: &mut String, heights: impl Iterator<Item = f64>, edges: &[f
     *shape += &format!("{steps}H{}V{}z", Short(right), Short(bottom));
 }
 
-/// Rows of several GPUs say what they are by an area that is not seen.
-fn draw_row_tooltips(frame: &mut Frame, grid: &Grid, row_height: f64) {
+/// Rows that are not drawn each by itself say what they are by an area that is not seen, and that
+/// covers those that are not asked for. What the GPUs of a machine have in common is said once.
+fn draw_row_tooltips(frame: &mut Frame, grid: &Grid, row_height: f64, prefix: &str) {
     let plot = frame.plot;
-    for (index, row) in grid.rows.iter().enumerate() {
-        let (x, y) = (Short(plot.left), Short(plot.top + index as f64 * row_height));
-        let (width, height) = (Short(plot.width), Short(row_height));
-        let about = lines_escaped(&about(row));
-        frame.svg.raw(format_args!(
-            "<g class=\"row\"><title>{about}</title><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" \
-             height=\"{height}\" fill=\"#000\" fill-opacity=\"0\"/></g>\n"
-        ));
+    let (x, width, height) = (Short(plot.left), Short(plot.width), Short(row_height));
+    frame.svg.raw(format_args!(
+        "<defs><path id=\"{prefix}row\" d=\"M{x} 0h{width}v{height}H{x}z\"/></defs>\n\
+         <g class=\"covers\" fill-opacity=\"0\">\n"
+    ));
+    let are_of_machine = |one: &GridRow, other: &GridRow| {
+        one.gpu_id.is_some()
+            && one.machine.is_some()
+            && about_lines(one)[1..] == about_lines(other)[1..]
+    };
+    let mut index = 0;
+    for alike in grid.rows.chunk_by(are_of_machine) {
+        let lines = about_lines(&alike[0]);
+        let common = if alike.len() > 1 { &lines[1..] } else { &lines[..] };
+        frame.svg.raw(format_args!("<g><title>{}</title>", lines_escaped(&common.join("\n"))));
+        for row in alike {
+            let name = match alike.len() {
+                1 => String::new(),
+                _ => format!(" data-name=\"{}\"", escaped(&about_lines(row)[0])),
+            };
+            let y = Short(plot.top + f64::from(index) * row_height);
+            frame.svg.raw(format_args!("<use href=\"#{prefix}row\" y=\"{y}\"{name}/>"));
+            index += 1;
+        }
+        frame.svg.raw(format_args!("</g>\n"));
     }
+    frame.svg.raw(format_args!("</g>\n"));
 }
 
 #[expect(clippy::too_many_arguments, reason = "what a cell is, and where it lies")]

@@ -5,6 +5,7 @@
 
 pub(crate) mod bar;
 mod bars;
+mod cells;
 mod columns;
 mod curves;
 mod frame;

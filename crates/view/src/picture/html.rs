@@ -44,7 +44,7 @@ impl PictureFormat for Html {
                     meta name="viewport" content="width=device-width, initial-scale=1"; "\n"
                     // A second wall behind the escaping: such a page may load nothing.
                     meta http-equiv="Content-Security-Policy"
-                        content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"; "\n"
+                        content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"; "\n"
                     title { (visible(&picture.title)) } "\n"
                     style { "\n" (PreEscaped(picture_style(look.theme))) }
                 } "\n"
@@ -81,9 +81,12 @@ fn picture_style(theme: &Theme) -> String {
 body {{ margin: 1rem auto; max-width: 100rem; padding: 0 1rem; background: {paper}; color: {ink};
   font: 1rem/1.45 system-ui, sans-serif; }}
 figure.picture {{ margin: 0; overflow-x: auto; }}
-figure.picture svg {{ width: 100%; height: auto; min-width: 40rem; display: block; }}
+figure.picture > svg {{ width: 100%; height: auto; min-width: 40rem; display: block; }}
 figure.picture g.row:hover {{ opacity: .8; }}
 figure.picture g.row.dim {{ opacity: .08; }}
+figure.picture .covers use.dim {{ fill: {paper}; fill-opacity: .92; }}
+figure.picture image.cells {{ image-rendering: pixelated; }}
+figure.picture image.night {{ display: none; }}
 section.picture input {{ font: inherit; padding: .2rem .5rem; width: 20rem; max-width: 100%;
   color: inherit; background: transparent; border: 1px solid {line}; border-radius: .25rem; }}
 section.picture details {{ font-size: .875rem; color: {faint}; }}

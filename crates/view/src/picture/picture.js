@@ -1,14 +1,17 @@
 // Says what a cell is when pointed at, and dims rows that are not asked for. The page is whole
 // without it: shapes have titles of their own.
 for (const figure of document.querySelectorAll("figure.picture")) {
-  const rows = [...figure.querySelectorAll("g.row")];
+  const rows = [...figure.querySelectorAll("g.row, .covers use")];
   const columns = figure.querySelector("g.columns");
   if (rows.length === 0 || !columns) continue;
   const svg = figure.querySelector("svg");
   const edges = columns.dataset.edges.split(" ").map(Number);
-  const words = JSON.parse(columns.dataset.columns);
-  const categories = JSON.parse(columns.dataset.categories);
-  for (const row of rows) row.dataset.about ||= row.querySelector("title").textContent;
+  const words = columns.dataset.columns.split("\n");
+  const categories = columns.dataset.categories.split("\n");
+  for (const row of rows) {
+    const title = row.querySelector("title") || row.parentNode.querySelector("title");
+    row.dataset.about ||= [row.dataset.name, title.textContent].filter(Boolean).join("\n");
+  }
   for (const title of figure.querySelectorAll("svg * > title")) title.remove();
 
   const filter = document.createElement("input");
@@ -29,7 +32,27 @@ for (const figure of document.querySelectorAll("figure.picture")) {
   tip.className = "tip";
   tip.hidden = true;
   document.body.append(tip);
+  // Where cells are pixels, their colours say what they are.
+  const cells = figure.querySelector("image.cells");
+  let pixels;
+  if (cells) {
+    const image = new Image();
+    image.onload = () => {
+      const canvas = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
+      const context = canvas.getContext("2d");
+      context.drawImage(image, 0, 0);
+      pixels = context.getImageData(0, 0, image.width, image.height);
+    };
+    image.src = cells.href.baseVal;
+  }
+  const categoryOfPixel = (row, column) => {
+    const place = 4 * (row * pixels.width + column);
+    const color = pixels.data.slice(place, place + 3);
+    const written = `#${[...color].map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+    return categories[cells.dataset.colors.split(" ").indexOf(written)] || "";
+  };
   const categoryAt = (row, column) => {
+    if (pixels) return categoryOfPixel(rows.indexOf(row), column);
     let end = 0;
     for (const run of (row.dataset.runs || "").split(" ")) {
       const [category, length] = run.split("*").map(Number);
@@ -39,7 +62,7 @@ for (const figure of document.querySelectorAll("figure.picture")) {
     return "";
   };
   svg.addEventListener("pointermove", (event) => {
-    const row = event.target.closest("g.row");
+    const row = event.target.closest("g.row, .covers use");
     tip.hidden = !row;
     if (!row) return;
     const x = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse()).x;

@@ -301,14 +301,16 @@ fn a_page_loads_nothing_and_its_cells_speak() {
 }
 
 #[test]
-fn a_page_of_very_many_runs_has_a_title_a_row() {
+fn cells_of_very_many_runs_are_pixels_and_their_rows_still_speak() {
     let cells = "01".repeat(150);
     let row = |index: usize| (gpu("node", &format!("GPU-{index}")), cells.as_str());
     let picture = longest(&(0..100).map(row).collect::<Vec<_>>());
     let page = written("html", &picture, &small());
-    // The picture's, the page's, and one a row.
-    assert_eq!(page.matches("<title>").count(), 102);
-    assert!(page.len() < 1_500_000, "{} bytes", page.len());
+    // The picture's, the page's, and the machine's, whose GPUs have names.
+    assert_eq!(page.matches("<title>").count(), 3);
+    assert_eq!(page.matches("data-name=\"GPU GPU-").count(), 100);
+    assert_eq!(page.matches("<image class=\"cells ").count(), 2);
+    assert!(page.len() < 60_000, "{} bytes", page.len());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 pub(crate) mod mail;
 mod palette;
 
-pub(crate) use palette::{Color, Fill, Hatch, letter, night_rules};
+pub(crate) use palette::{Color, Fill, Hatch, NIGHT, letter, night_rules};
 pub use palette::{THEMES, Theme};
 
 /// Begins bold letters on a terminal.

@@ -8,6 +8,9 @@ use report::{HIGHEST_LEVEL, Kind};
 /// ask for.
 pub static THEMES: [&Theme; 4] = [&DEFAULT, &COLORBLIND, &PRINT, &DARK];
 
+/// The theme of a page where the reader's screen is dark.
+pub(crate) static NIGHT: &Theme = &DARK;
+
 /// The colours of a picture.
 #[derive(Debug)]
 pub struct Theme {
