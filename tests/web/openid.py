@@ -51,9 +51,13 @@ def main(plimsoll, folder):
         assert denied.open(denied.returned(None))[0] == 403, "the provider was told no"
         assert "Log in" in denied.text("users"), "and nobody came in"
 
-        # Leaving ends the session here.
+        # Leaving ends the session here, and leads on to the provider where that has a place to leave it.
         form = re.search(r'name="form" value="([0-9a-f]+)"', bob.text("logout")).group(1)
-        bob.open(f"{address}logout", {"form": form})
+        left = bob.open(f"{address}logout", {"form": form})[2]
+        discovered = json.load(urllib.request.urlopen(f"{issuer}/.well-known/openid-configuration"))
+        end = discovered.get("end_session_endpoint")
+        if end:
+            assert f"{end}?id_token_hint=" in left and "post_logout_redirect_uri" in left, left
         assert bob.get("users")[1].endswith("login?next=%2Fusers"), "bob has left"
         record = pathlib.Path(place, "access/requests.log").read_text()
         assert "/openid-return" in record and "code=" not in record, "a code is in the record"

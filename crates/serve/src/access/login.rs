@@ -14,7 +14,7 @@ use maud::{Markup, html};
 use tokio::sync::Semaphore;
 
 use super::openid;
-use super::session::{COOKIE, FORM_COOKIE, cookie, remove_cookie, set_cookie};
+use super::session::{COOKIE, FORM_COOKIE, Who, cookie, remove_cookie, set_cookie};
 use super::store;
 use super::visitor::Known;
 use crate::App;
@@ -109,7 +109,8 @@ async fn enter(app: &App, request: Request) -> Result<Response, Trouble> {
         known.attempts.note_failure(from, &name, now);
         return shown(app, &headers, &value(&form, "next"), Some("That is not right.")).await;
     }
-    let mut response = welcome(known, &headers, &name, false, &value(&form, "next"), now)?;
+    let who = Who { name, is_staff: false };
+    let mut response = welcome(known, &headers, who, None, &value(&form, "next"), now)?;
     keep(&mut response, &remove_cookie(FORM_COOKIE, known.access.is_local))?;
     Ok(response)
 }
@@ -118,8 +119,8 @@ async fn enter(app: &App, request: Request) -> Result<Response, Trouble> {
 pub(super) fn welcome(
     known: &Known,
     headers: &HeaderMap,
-    name: &str,
-    is_staff: bool,
+    who: Who,
+    id_token: Option<String>,
     next: &str,
     now: Timestamp,
 ) -> Result<Response, Trouble> {
@@ -127,7 +128,7 @@ pub(super) fn welcome(
     if let Some(before) = cookie(headers, COOKIE) {
         known.sessions.end(&before);
     }
-    let id = known.sessions.begin(name, is_staff, now)?;
+    let id = known.sessions.begin(who, id_token, now)?;
     // Below our own pages, whatever is asked for.
     let mut response = to(&format!("./{}", next.trim_start_matches('/')))?;
     keep(&mut response, &set_cookie(COOKIE, &id, known.access.is_local))?;
@@ -160,14 +161,29 @@ async fn logout(State(app): State<Arc<App>>, request: Request) -> Response {
         let known = known(&app)?;
         let (headers, form) = read(request).await?;
         check_form(&headers, &form)?;
-        if let Some(id) = cookie(&headers, COOKIE) {
-            known.sessions.end(&id);
-        }
-        let mut response = to("./login")?;
+        let id_token = cookie(&headers, COOKIE).and_then(|id| known.sessions.end(&id));
+        let mut response = match openid::end_of_session(&app, id_token).await {
+            Some(address) => leave(&app, &address).await?,
+            None => to("./login")?,
+        };
         keep(&mut response, &remove_cookie(COOKIE, known.access.is_local))?;
         Ok(response)
     };
     answered(&app, left.await).await
+}
+
+/// Sends a browser on to the provider, to leave it too. A form may lead to our own pages alone, so the
+/// page that answers it does.
+async fn leave(app: &App, address: &str) -> Result<Response, Trouble> {
+    let main = html! {
+        h1 { "You have left" }
+        p { a href=(address) { "Leave the provider of the single sign-on, too" } }
+    };
+    let mut response = plain(app, StatusCode::OK, "Log out", &main).await;
+    let refresh =
+        HeaderValue::from_str(&format!("0; url={address}")).map_err(anyhow::Error::from)?;
+    response.headers_mut().insert(header::REFRESH, refresh);
+    Ok(response)
 }
 
 pub(super) fn known(app: &App) -> Result<&Known, Trouble> {

@@ -25,6 +25,7 @@ pub(super) struct Sessions {
 struct Session {
     who: Who,
     until: Timestamp,
+    id_token: Option<String>,
 }
 
 /// Whose session it is.
@@ -36,13 +37,17 @@ pub(super) struct Who {
 }
 
 impl Sessions {
-    /// A new session, as its cookie has it.
-    pub(super) fn begin(&self, name: &str, is_staff: bool, now: Timestamp) -> Result<String> {
+    /// A new session, as its cookie has it; with the token of the provider that said who it is.
+    pub(super) fn begin(
+        &self,
+        who: Who,
+        id_token: Option<String>,
+        now: Timestamp,
+    ) -> Result<String> {
         let id = store::random()?;
         let mut sessions = self.by_hash.lock().expect("no holder of this lock panics");
         sessions.retain(|_, session| session.until > now);
-        let session = Session { who: Who { name: name.to_owned(), is_staff }, until: now + LENGTH };
-        sessions.insert(store::hash(&id), session);
+        sessions.insert(store::hash(&id), Session { who, until: now + LENGTH, id_token });
         Ok(id)
     }
 
@@ -53,9 +58,10 @@ impl Sessions {
         (session.until > now).then(|| session.who.clone())
     }
 
-    pub(super) fn end(&self, id: &str) {
+    /// Ends a session, and gives the token of the provider with which it began.
+    pub(super) fn end(&self, id: &str) -> Option<String> {
         let mut sessions = self.by_hash.lock().expect("no holder of this lock panics");
-        sessions.remove(&store::hash(id));
+        sessions.remove(&store::hash(id))?.id_token
     }
 }
 
@@ -87,13 +93,14 @@ mod tests {
     fn a_session_ends_by_itself_or_by_leaving() {
         let sessions = Sessions::default();
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let id = sessions.begin("ann", true, now).unwrap();
         let ann = Who { name: "ann".to_owned(), is_staff: true };
+        let id = sessions.begin(ann.clone(), Some("token".to_owned()), now).unwrap();
         assert_eq!(sessions.who(&id, now), Some(ann));
         assert_eq!(sessions.who(&id, now + LENGTH), None);
         assert_eq!(sessions.who("", now), None);
-        sessions.end(&id);
+        assert_eq!(sessions.end(&id).as_deref(), Some("token"));
         assert_eq!(sessions.who(&id, now), None);
+        assert_eq!(sessions.end(&id), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use axum::routing::get;
 use super::Provider;
 use crate::App;
 use crate::access::login::{Pairs, answered, keep, known, to, value, welcome};
-use crate::access::session::{cookie, remove_cookie, set_cookie};
+use crate::access::session::{Who, cookie, remove_cookie, set_cookie};
 use crate::trouble::Trouble;
 
 /// The cookie of a login that has begun.
@@ -54,11 +54,23 @@ async fn come_back(
         }
         let next = login.next.clone();
         let person = unblocked(move || provider.person(&code, &login, now)).await?;
-        let mut response = welcome(known, &headers, &person.name, person.is_staff, &next, now)?;
+        let (who, id_token) =
+            (Who { name: person.name, is_staff: person.is_staff }, person.id_token);
+        let mut response = welcome(known, &headers, who, Some(id_token), &next, now)?;
         keep(&mut response, &remove_cookie(COOKIE, known.access.is_local))?;
         Ok(response)
     };
     answered(&app, came.await).await
+}
+
+/// Where a browser goes to leave the provider as well, if that has such a place and said who it is.
+pub(in crate::access) async fn end_of_session(
+    app: &App,
+    id_token: Option<String>,
+) -> Option<String> {
+    let (id_token, provider) = (id_token?, provider(app).ok()?);
+    let now = (app.site.now)();
+    unblocked(move || provider.end_of_session(&id_token, now)).await.ok().flatten()
 }
 
 fn provider(app: &App) -> Result<Arc<Provider>, Trouble> {

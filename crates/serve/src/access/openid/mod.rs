@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-pub(super) use flow::router;
+pub(super) use flow::{end_of_session, router};
 pub(super) use provider::Provider;
 
 /// A provider, and what of its words counts.

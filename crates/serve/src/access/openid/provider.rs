@@ -47,6 +47,8 @@ struct Document {
     authorization_endpoint: String,
     token_endpoint: String,
     jwks_uri: String,
+    /// OpenID Connect RP-Initiated Logout 1.0, 2.1.
+    end_session_endpoint: Option<String>,
 }
 
 /// Who somebody is.
@@ -54,6 +56,8 @@ struct Document {
 pub(super) struct Person {
     pub(super) name: String,
     pub(super) is_staff: bool,
+    /// What the provider said it with.
+    pub(super) id_token: String,
 }
 
 impl Provider {
@@ -76,9 +80,7 @@ impl Provider {
             .append_pair("code_challenge", &key::encoded(challenge.as_ref()))
             .append_pair("code_challenge_method", "S256")
             .finish();
-        let endpoint = &said.document.authorization_endpoint;
-        let sign = if endpoint.contains('?') { '&' } else { '?' };
-        Ok(format!("{endpoint}{sign}{query}"))
+        Ok(with_query(&said.document.authorization_endpoint, &query))
     }
 
     /// Who has come back with a code.
@@ -96,7 +98,20 @@ impl Provider {
             Err(Refusal::UnknownKey) => verify(&token, &self.said(now, KEYS_HOLD)?.keys, &expected),
             verified => verified,
         };
-        person(&self.about, &claims?)
+        let (name, is_staff) = person(&self.about, &claims?)?;
+        Ok(Person { name, is_staff, id_token: token })
+    }
+
+    /// Where a browser goes to leave the provider, if that has such a place.
+    pub(super) fn end_of_session(&self, id_token: &str, now: Timestamp) -> Result<Option<String>> {
+        let said = self.said(now, HOLDS)?;
+        let Some(endpoint) = &said.document.end_session_endpoint else { return Ok(None) };
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("id_token_hint", id_token)
+            .append_pair("client_id", &self.about.client_id)
+            .append_pair("post_logout_redirect_uri", &format!("{}login", self.about.address))
+            .finish();
+        Ok(Some(with_query(endpoint, &query)))
     }
 
     fn return_address(&self) -> String {
@@ -174,8 +189,14 @@ impl Provider {
     }
 }
 
-/// Who the claims of a verified token name.
-fn person(about: &OpenId, claims: &Map<String, Value>) -> Result<Person> {
+/// An address that may have parameters of its own, with more of them.
+fn with_query(address: &str, query: &str) -> String {
+    let sign = if address.contains('?') { '&' } else { '?' };
+    format!("{address}{sign}{query}")
+}
+
+/// Who the claims of a verified token name, and whether that is staff.
+fn person(about: &OpenId, claims: &Map<String, Value>) -> Result<(String, bool)> {
     let claim = &about.user_claim;
     let said = claims.get(claim).and_then(Value::as_str);
     let said = said.with_context(|| format!("the ID token has no {claim:?}; see user_claim"))?;
@@ -195,7 +216,7 @@ fn person(about: &OpenId, claims: &Map<String, Value>) -> Result<Person> {
         _ => BTreeSet::new(),
     };
     let is_staff = about.staff_groups.iter().any(|group| groups.contains(group.as_str()));
-    Ok(Person { name: name.to_owned(), is_staff })
+    Ok((name.to_owned(), is_staff))
 }
 
 #[cfg(test)]
@@ -220,7 +241,7 @@ mod tests {
         };
         let person = person(&about, claims.as_object().unwrap());
         let person = person.map_err(|error| error.to_string());
-        let expected = expected.map(|(name, is_staff)| Person { name: name.to_owned(), is_staff });
+        let expected = expected.map(|(name, is_staff)| (name.to_owned(), is_staff));
         assert_eq!(person, expected.map_err(str::to_owned));
     }
 
