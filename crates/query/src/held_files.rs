@@ -19,9 +19,9 @@ use object_store::{
     ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
-/// A file that is replaced was written lately; of more than these a question would need more open files
-/// than a process may have.
-const MOST_HELD_OF_TABLE: usize = 64;
+/// A file that is replaced was written lately, and few are: many questions at once may not need more
+/// open files than a process may have.
+const MOST_HELD_OF_TABLE: usize = 16;
 
 /// The files of a store, of which some are held.
 pub(crate) struct HeldFiles {
