@@ -157,7 +157,7 @@ impl<'a> Surroundings<'a> {
                                 } } "\n"
                             }
                         } } "\n"
-                        (freshness::line(app, visitor, self.root).await)
+                        (freshness::line(app, visitor, self.root, &self.place.clusters).await)
                         (self.who(visitor))
                         }
                     } "\n"

@@ -13,18 +13,19 @@ use crate::access::Visitor;
 use crate::address::Root;
 
 /// How old what is known of each cluster is, and of each of its sources.
-pub(super) async fn line(app: &App, visitor: &Visitor, root: &Root) -> Markup {
+pub(super) async fn line(app: &App, visitor: &Visitor, root: &Root, clusters: &[String]) -> Markup {
     let site = &app.site;
     let now = (site.now)();
-    let told = match root.is_of_files() {
-        true => Told::Moment(&site.zone),
-        false => Told::Age(now),
+    // Files are of some clusters; a server has the others too.
+    let (told, clusters) = match root.is_of_files() {
+        true => (Told::Moment(&site.zone), clusters),
+        false => (Told::Age(now), &[][..]),
     };
     let Ok(seen) = app.seen().await else {
         return html! { p class="fresh stale" { "It is not known how fresh this is." } };
     };
     let filters = BTreeMap::new();
-    let shown = Shown { clusters: &[], filters: &filters, top: None, sight: &visitor.sight };
+    let shown = Shown { clusters, filters: &filters, top: None, sight: &visitor.sight };
     let rows = SOURCES.report(&seen, &shown, &site.zone, now).table.rows;
     let mut clusters: BTreeMap<&str, Vec<Source>> = BTreeMap::new();
     for row in &rows {
