@@ -90,9 +90,13 @@ impl Files {
         let made = page::files(&self.app, &page, &self.visitor, &root, &path, &self.about).await?;
         let mut made = made.into_iter();
         let (_, html) = made.next().context("a page is a file itself")?;
-        let name = if segments.is_empty() { "overview".to_owned() } else { segments.join("/") };
+        let (last, folders) = match segments {
+            [folders @ .., last] => (*last, folders),
+            [] => ("overview", &[][..]),
+        };
         for (ending, bytes) in made {
-            self.beside.insert(format!("{name}.{ending}"), bytes);
+            let file = format!("{last}.{ending}");
+            self.beside.insert(file_path(&[folders, &[&file]].concat()), bytes);
         }
         Ok(html)
     }
@@ -102,7 +106,7 @@ impl Files {
 fn page_at(segments: &[&str]) -> Result<Cow<'static, Page>> {
     let path = format!("/{}", segments.join("/"));
     let is_meant = |page: &&Page| match path::is_of_one(segments) {
-        true => page.is_of_one() && page.leads(segments),
+        true => page.is_of_one() && page.is_at(segments),
         false => page.path == path,
     };
     if let Some(page) = page::PAGES.iter().find(is_meant) {

@@ -136,8 +136,8 @@ impl Page {
         routes
     }
 
-    /// Whether a path of so many segments, of this family, leads to it.
-    pub(crate) fn leads(&self, segments: &[&str]) -> bool {
+    /// Whether it is what a path of so many segments, of this family, leads to.
+    pub(crate) fn is_at(&self, segments: &[&str]) -> bool {
         let own = self.path[1..].split('/');
         own.clone().count() == segments.len() && segments.first() == Some(&self.family())
     }
