@@ -25,7 +25,7 @@ commands() {
     sed -n 's#^\(\# \)\?[*/0-9]* [^A-Z]* plimsoll plimsoll \([^>|]*\) 2>.*#\2#p' cron.d/plimsoll
     sed -n 's#.*plimsoll \(--config [^|`]*\)#\1#p' README.md
 }
-[ "$(commands | wc -l)" = 7 ] || { commands; exit 1; }
+[ "$(commands | wc -l)" = 8 ] || { commands; exit 1; }
 commands | while read -r command; do
     # shellcheck disable=SC2086 # a command line is words
     "$plimsoll" $command --help >/dev/null || { echo "not a command line: plimsoll $command"; exit 1; }

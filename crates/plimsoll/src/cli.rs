@@ -1,8 +1,10 @@
 //! The command line, and its help.
 
+mod pages;
 mod post;
 mod shell;
 
+pub(crate) use pages::Pages;
 pub(crate) use post::{Digest, Notify};
 pub(crate) use shell::{Completions, Man};
 
@@ -97,6 +99,8 @@ pub(crate) enum Command {
     Export(Export),
     /// Show the reports as web pages, and metrics for Prometheus
     Serve(Serve),
+    /// Write the web pages into a folder, for places without a server
+    Site(Pages),
     /// Who may log in to the pages with a password
     #[command(subcommand)]
     User(User),

@@ -237,6 +237,14 @@ impl Config {
             notify: check::default_notify(),
         })
     }
+
+    /// Where users, tokens and the secret of pseudonyms are kept, whether anybody logs in or not.
+    pub(crate) fn access_folder(&self) -> PathBuf {
+        match &self.access {
+            Some(access) => access.folder.clone(),
+            None => access::unsaid_folder(&self.data_dir),
+        }
+    }
 }
 
 const DEFAULT_DATA_DIR: &str = "data";

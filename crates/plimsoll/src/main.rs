@@ -103,6 +103,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Serve(arguments) => {
             runtime.block_on(command::serve::run(&site.load()?, &arguments))
         }
+        Command::Site(arguments) => runtime.block_on(command::site::run(&site.load()?, &arguments)),
         Command::User(arguments) => command::access::user(&site.load()?, &arguments),
         Command::Token(arguments) => command::access::token(&site.load()?, &arguments),
         Command::Demo(arguments) => runtime.block_on(command::demo::run(&site.load()?, &arguments)),

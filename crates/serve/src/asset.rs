@@ -15,7 +15,7 @@ pub(crate) struct Asset {
     /// The last part of its address.
     pub(crate) name: String,
     media_type: &'static str,
-    content: String,
+    pub(crate) content: String,
 }
 
 pub(crate) static STYLE: LazyLock<Asset> =
@@ -31,9 +31,14 @@ impl Asset {
     }
 }
 
+/// A file by the last part of its address.
+pub(crate) fn asset_by_name(name: &str) -> Option<&'static Asset> {
+    [&*STYLE, &*SCRIPT].into_iter().find(|asset| asset.name == name)
+}
+
 /// `/asset/{name}`.
 pub(crate) async fn asset(Path(name): Path<String>) -> Response {
-    let Some(asset) = [&*STYLE, &*SCRIPT].into_iter().find(|asset| asset.name == name) else {
+    let Some(asset) = asset_by_name(&name) else {
         return say(StatusCode::NOT_FOUND, "there is no such file; load the page again");
     };
     let mut response =

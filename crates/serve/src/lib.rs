@@ -10,6 +10,7 @@ mod address;
 mod api;
 mod asset;
 mod connection;
+mod files;
 mod granted;
 mod kept;
 mod metrics;
@@ -45,6 +46,7 @@ pub use access::{
     Access, ClientSecret, Coordinators, Fetch, FetchRequest, Need, Network, OpenId, Proxy, Scope,
     Store, routes,
 };
+pub use files::{File, Files};
 
 /// What the pages are about.
 pub struct Site {
@@ -62,8 +64,7 @@ pub struct Site {
     pub metrics: MetricOptions,
     /// Who may see what; without any everybody sees everything, which is for one machine alone.
     pub access: Option<Access>,
-    /// The clock.
-    pub now: fn() -> Timestamp,
+    pub now: Clock,
     /// What asks other servers.
     pub fetch: Fetch,
     /// What asks who coordinates which accounts, beside those that `access` names.
@@ -71,6 +72,9 @@ pub struct Site {
     /// What finds the parts of a job.
     pub steps: Option<FindSteps>,
 }
+
+/// Tells what time it is; pages that are written as files are all of one moment.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// Something that the site says of itself, which we serve and do not use.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,7 +132,7 @@ pub(crate) struct App {
 impl App {
     fn new(site: Site) -> anyhow::Result<App> {
         Ok(App {
-            gate: Gate::open(site.access.clone(), site.now, site.fetch)?,
+            gate: Gate::open(site.access.clone(), site.now.clone(), site.fetch)?,
             site: Arc::new(site),
             timings: Timings::default(),
             kept: Kept::new(),

@@ -136,6 +136,42 @@ data_dir = \"data\"
 # from = 2026-04-01
 # to = 2027-04-01
 
+# Who takes the mail of `plimsoll digest --mail` and `plimsoll notify --send`. Instead of
+# password_file, password_env may name a variable of the environment. See docs/digest.md.
+# [mail]
+# server = \"smtp.example.org\"
+# security = \"starttls\"
+# user = \"plimsoll\"
+# password_file = \"/etc/plimsoll/smtp-password\"
+# from = \"Plimsoll <plimsoll@example.org>\"
+# reply_to = \"help@example.org\"
+
+# Who gets the digest of a day, a week or a month, and what is in it; without sections, all that
+# docs/digest.md lists. A webhook is Slack, Mattermost, or whatever takes such lines.
+# [digest]
+# title = \"Our clusters\"
+# to = [\"director@example.org\", \"Operations <ops@example.org>\"]
+# sections = [\"clusters\", \"gpus\", \"gpus-over-time\", \"users\", \"wasters\", \"allocations\", \"words\"]
+# [[digest.webhook]]
+# name = \"ops\"
+# url_file = \"/etc/plimsoll/ops-webhook\"
+
+# Who gets a letter about what was held and not used: of one rule, who passes both the floor and
+# the ratio. A rule takes the place of the one that has its name (cpu, memory, gpu).
+# [notify]
+# address = \"{{user}}@example.org\"
+# cadence_days = 14
+# quiet_days = [\"Saturday\", \"Sunday\"]
+# excluded_users = [\"root\"]
+# [[notify.rule]]
+# name = \"cpu\"
+# report = \"wasters\"
+# amount = \"cpu_hours_wasted\"
+# floor = 1000
+# share = \"cpu_share\"
+# ratio = 0.75
+# words = \"{{amount}} CPU hours were held and not used: {{share}} % of those that were measured.\"
+
 # Numbers and words for other dashboards, which find them at /api/v1/constants.
 # [constants]
 # price_per_kwh = 0.12
@@ -336,6 +372,16 @@ mod tests {
         assert_eq!(config.judgement.class_name("Priority-CHTCOwned"), "Reserved");
         assert_eq!(config.judgement.devices[0].memory_gb, Some(48.0));
         assert_eq!(config.clusters[0].command_prefix, ["ssh", "login1"]);
+        let mail = config.mail.unwrap();
+        assert_eq!((mail.host.as_str(), mail.port), ("smtp.example.org", 587));
+        assert_eq!((config.digests.to.len(), config.digests.digest.parts.len()), (2, 7));
+        assert_eq!(config.digests.webhooks[0].name, "ops");
+        assert_eq!(config.notify.address.as_deref(), Some("{user}@example.org"));
+        let floors = config.notify.rules.iter().map(|rule| (rule.name.as_str(), rule.floor));
+        assert_eq!(
+            floors.collect::<Vec<_>>(),
+            [("cpu", 1000.0), ("memory", 5000.0), ("gpu", 100.0)]
+        );
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub(crate) mod report;
 pub(crate) mod reprocess;
 pub(crate) mod serve;
 pub(crate) mod shell;
+pub(crate) mod site;
 pub(crate) mod sql;
 pub(crate) mod status;
 mod steps;

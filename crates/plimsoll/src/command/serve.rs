@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use lake::Lake;
-use serve::{Access, Coordinators, FetchRequest};
+use serve::{Access, Clock, Coordinators, FetchRequest};
 use source::slurm::{self, sacctmgr_show_coordinators};
 use source::{Content, Live, Machine, Method, Request, Secret};
 use tokio::net::TcpListener;
@@ -61,18 +62,10 @@ pub(super) async fn show(
 ) -> Result<Outcome> {
     complain(&format!("http://{}/ until Ctrl-C", listener.local_addr()?));
     let site = serve::Site {
-        steps: Some(steps::finder(config, &lake)),
-        lake,
-        zone: config.zone.clone(),
-        groups: config.groups.clone(),
-        allocations: config.allocations.clone(),
-        constants: config.constants.clone(),
-        judgement: config.judgement.clone(),
-        metrics: config.metrics,
         access,
-        now: || Live::default().now(),
-        fetch,
         coordinators: coordinators(config)?,
+        steps: Some(steps::finder(config, &lake)),
+        ..site(config, lake, Arc::new(|| Live::default().now()))
     };
     serve::run(listener, site, async {
         // Without a signal handler there is only the hard way to stop, which is as safe.
@@ -84,6 +77,24 @@ pub(super) async fn show(
         collecting.stop().await?;
     }
     Ok(Outcome::Done)
+}
+
+/// What pages are about, for those who need not say who they are.
+pub(super) fn site(config: &Config, lake: Lake, now: Clock) -> serve::Site {
+    serve::Site {
+        lake,
+        zone: config.zone.clone(),
+        groups: config.groups.clone(),
+        allocations: config.allocations.clone(),
+        constants: config.constants.clone(),
+        judgement: config.judgement.clone(),
+        metrics: config.metrics,
+        access: None,
+        now,
+        fetch,
+        coordinators: None,
+        steps: None,
+    }
 }
 
 /// Who may see what. Nobody who can reach us from elsewhere sees anything by oversight.

@@ -68,10 +68,15 @@ pub(super) fn coordinators_of(
     names
 }
 
+/// Where users, tokens and the secret of pseudonyms are kept if nobody says.
+pub(super) fn unsaid_folder(data_dir: &Path) -> PathBuf {
+    data_dir.join(FOLDER)
+}
+
 /// Has the folder begin at the file's, or else at the data's.
 pub(super) fn below(mut access: Access, folder: &Path, data_dir: &Path) -> Access {
     access.folder = if access.folder.as_os_str().is_empty() {
-        data_dir.join(FOLDER)
+        unsaid_folder(data_dir)
     } else {
         folder.join(access.folder)
     };

@@ -25,6 +25,7 @@ mod reconcile;
 mod reprocess;
 mod serve;
 mod server;
+mod site;
 mod street;
 mod stub;
 mod summary;

@@ -36,6 +36,7 @@ pub(crate) use coordinators::keep_asking;
 pub(crate) use login::router;
 pub use network::Network;
 pub use openid::{ClientSecret, Fetch, FetchRequest, OpenId};
+pub(crate) use rule::of as need;
 pub use rule::{Need, routes};
 pub use store::{Scope, Store};
 pub(crate) use visitor::{Gate, Visitor};
@@ -84,7 +85,7 @@ pub(crate) async fn admit(
     let gate = &app.gate;
     let visitor = gate.visitor(peer, &headers);
     let name = visitor.as_ref().ok().and_then(|known| known.as_ref()?.name.clone());
-    let response = match (visitor, need(matched.as_deref())) {
+    let response = match (visitor, need_of(matched.as_deref())) {
         (Err(trouble), _) => refuse(&app, None, &uri, &headers, &trouble).await,
         (Ok(_), None) => {
             tracing::error!("nobody has decided who may see {}", uri.path());
@@ -135,9 +136,9 @@ fn told(uri: &Uri) -> &str {
 
 /// What a route needs; nothing if nobody has decided. What has no route is for nobody but those who
 /// may see something.
-fn need(matched: Option<&str>) -> Option<Need> {
+fn need_of(matched: Option<&str>) -> Option<Need> {
     match matched {
-        Some(path) => rule::of(path),
+        Some(path) => need(path),
         None => Some(Need::Sight),
     }
 }

@@ -58,7 +58,7 @@ static RULES: [(&str, Need); 29] = [
 static OPEN: [&str; 5] = [ASSET, "/login", "/logout", "/openid", OPENID_RETURN];
 
 /// What a route needs; nothing is known of one that is not in the list.
-pub(super) fn of(path: &str) -> Option<Need> {
+pub(crate) fn of(path: &str) -> Option<Need> {
     if OPEN.contains(&path) {
         return Some(Need::Nothing);
     }

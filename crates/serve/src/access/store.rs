@@ -125,7 +125,7 @@ impl Store {
     }
 
     /// What pseudonyms are made with; made up the first time, so that they stay the same.
-    pub(super) fn secret(&self) -> Result<Secret> {
+    pub fn secret(&self) -> Result<Secret> {
         let path = self.folder.join("secret");
         if !path.exists() {
             let unfinished = self.folder.join("secret.unfinished");

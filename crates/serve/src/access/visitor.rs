@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use axum::http::{HeaderMap, StatusCode, header};
-use jiff::Timestamp;
 use query::{Secret, Sight};
 
 use super::attempts::Attempts;
@@ -15,6 +14,7 @@ use super::record::Log;
 use super::session::{self, Sessions};
 use super::store::{self, Scope, Store};
 use super::{Access, Need};
+use crate::Clock;
 use crate::trouble::Trouble;
 
 /// Who asks.
@@ -37,12 +37,12 @@ enum How {
     /// By a token that is for metrics alone.
     MetricsToken,
     Session,
-    /// We ask ourselves, ahead of those who will.
+    /// We ask ourselves, for those who will.
     Ahead,
 }
 
 impl Visitor {
-    /// Ourselves, in the place of somebody who sees this.
+    /// Ourselves, in the place of those who see this.
     pub(crate) fn ahead(sight: &Sight) -> Visitor {
         Visitor { name: None, sight: sight.clone(), how: How::Ahead }
     }
@@ -51,7 +51,7 @@ impl Visitor {
         self.how == How::Ahead
     }
 
-    pub(super) fn may(&self, need: Need) -> bool {
+    pub(crate) fn may(&self, need: Need) -> bool {
         match need {
             Need::Nothing => true,
             Need::Metrics => self.is_staff() || self.how == How::MetricsToken,
@@ -80,7 +80,7 @@ impl Visitor {
 pub(crate) struct Gate {
     /// Without any, everybody who can ask is staff.
     pub(super) known: Option<Known>,
-    pub(super) now: fn() -> Timestamp,
+    pub(super) now: Clock,
 }
 
 pub(super) struct Known {
@@ -95,11 +95,7 @@ pub(super) struct Known {
 }
 
 impl Gate {
-    pub(crate) fn open(
-        access: Option<Access>,
-        now: fn() -> Timestamp,
-        fetch: Fetch,
-    ) -> Result<Gate> {
+    pub(crate) fn open(access: Option<Access>, now: Clock, fetch: Fetch) -> Result<Gate> {
         let known = match access {
             None => None,
             Some(access) => {

@@ -1,15 +1,18 @@
 //! Answers a request for a page.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use anyhow::{Context, bail};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use percent_encoding::percent_decode_str;
 use query::now::Shown;
 use query::{Ask, Question};
 use report::{Picture, Report};
-use view::{Format, Look, PictureFormat, PictureLook};
+use view::{Look, PictureFormat, PictureLook};
 
+use super::section::formats_of;
 use super::{Page, Request, Section, Show, form, frame, gpus, of_job};
 use crate::App;
 use crate::about::About;
@@ -27,6 +30,8 @@ const FOR_STAFF: &str = "Only staff may see this.";
 pub(super) struct Part {
     pub(super) section: Section,
     pub(super) content: Content,
+    /// Its report before it was cut to what a page shows of it, if it was, where it is written too.
+    whole: Option<Report>,
 }
 
 pub(super) enum Content {
@@ -89,20 +94,13 @@ async fn shown(
     let root = Root::seen_from(path);
     let moment = app.moment().await?;
     let made = async {
-        let mut names = names(page.path, path);
-        let mut about_here = about.clone();
-        if let Some(cluster) = names.remove("cluster") {
-            about_here.clusters = vec![cluster];
-        }
-        let question = about_here
-            .question(&app.site, &page.span, &visitor.sight)
-            .map_err(Trouble::bad_request)?;
-        let (root, about) = (root.clone(), about.clone());
-        let asked = Asked { app, page, visitor, root, about, names, question, wanted };
+        let asked = asked(app, page, visitor, &root, path, &about, wanted)?;
         let parts = asked.parts().await?;
         Ok(match wanted {
             Wanted::Page => Answer::Page(frame::body(&asked, &parts).await?),
-            Wanted::Format(format) => Answer::File(formatted(format, parts).into()),
+            Wanted::Format(format) => {
+                Answer::File(format.render(&reports(parts), &Look::default()).into())
+            }
             Wanted::Picture(format) => Answer::File(drawn(format, &parts)?.into()),
         })
     };
@@ -117,15 +115,66 @@ async fn shown(
     })
 }
 
-fn formatted(format: &'static dyn Format, parts: Vec<Part>) -> Vec<u8> {
-    let reports: Vec<Report> = parts
-        .into_iter()
-        .filter_map(|part| match part.content {
-            Content::Report(report) => Some(report),
-            _ => None,
-        })
-        .collect();
-    format.render(&reports, &Look::default())
+/// A page as files: itself, and in the formats that it names beside it, by their endings.
+pub(crate) async fn files(
+    app: &App,
+    page: &Page,
+    visitor: &Visitor,
+    root: &Root,
+    path: &str,
+    about: &About,
+) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
+    let asked = asked(app, page, visitor, root, path, about, Wanted::Page);
+    let answered = async {
+        let asked = asked?;
+        let parts = asked.parts().await?;
+        Ok::<_, Trouble>((frame::body(&asked, &parts).await?, parts))
+    };
+    let (body, parts) = match answered.await {
+        Ok(answered) => answered,
+        Err(trouble) => bail!(trouble.words),
+    };
+    let html = frame::around(app, page, root, visitor, about, &body).await;
+    let mut files = vec![("html", html.into_bytes())];
+    if !body.formats.is_empty() {
+        let reports = reports(parts);
+        for (_, ending) in formats_of(root) {
+            let format = view::by_extension(Path::new(&format!("_.{ending}")));
+            let format = format.context("pages name formats that there are")?;
+            files.push((*ending, format.render(&reports, &Look::default())));
+        }
+    }
+    Ok(files)
+}
+
+/// Reads and checks what a page is asked.
+fn asked<'a>(
+    app: &'a App,
+    page: &'a Page,
+    visitor: &'a Visitor,
+    root: &Root,
+    path: &str,
+    about: &About,
+    wanted: Wanted,
+) -> Result<Asked<'a>, Trouble> {
+    let mut names = names(page.path, path);
+    let mut about_here = about.clone();
+    if let Some(cluster) = names.remove("cluster") {
+        about_here.clusters = vec![cluster];
+    }
+    let question =
+        about_here.question(&app.site, &page.span, &visitor.sight).map_err(Trouble::bad_request)?;
+    let (root, about) = (root.clone(), about.clone());
+    Ok(Asked { app, page, visitor, root, about, names, question, wanted })
+}
+
+/// The reports of a page, whole.
+fn reports(parts: Vec<Part>) -> Vec<Report> {
+    let report = |part: Part| match (part.whole, part.content) {
+        (Some(report), _) | (None, Content::Report(report)) => Some(report),
+        _ => None,
+    };
+    parts.into_iter().filter_map(report).collect()
 }
 
 /// The first picture, as large as on the page.
@@ -183,6 +232,36 @@ impl Asked<'_> {
         matches!(self.wanted, Wanted::Page)
     }
 
+    /// In the place of what others do not see: on a page that is a file there is nobody to log in.
+    fn for_staff(&self) -> Content {
+        match self.root.is_of_files() {
+            true => Content::Nothing,
+            false => Content::Words(FOR_STAFF.to_owned()),
+        }
+    }
+
+    /// How many rows are asked for, of which a page shows so many. Files are made of all of them.
+    fn most_asked(&self, top: usize) -> Option<usize> {
+        Some(top).filter(|_| self.is_page() && !self.root.is_of_files())
+    }
+
+    /// A report as a page shows it, and as it was. Of nodes that are files all are listed, for nobody
+    /// can ask for another.
+    fn fitted(&self, mut report: Report, section: &Section) -> (Content, Option<Report>) {
+        let top = match section.show {
+            Show::Report { top, .. } | Show::Look(_, top) => top,
+            _ => usize::MAX,
+        };
+        let lists_nodes = self.page.path == "/nodes"
+            && matches!(section.show, Show::Look(..) | Show::Report { name: "usage-by-node", .. });
+        if !self.root.is_of_files() || lists_nodes || report.table.rows.len() <= top {
+            return (Content::Report(report), None);
+        }
+        let whole = report.clone();
+        report.keep_first(top);
+        (Content::Report(report), Some(whole))
+    }
+
     /// What the page shows. All reports are of one state of the lake.
     async fn parts(&self) -> Result<Vec<Part>, Trouble> {
         let all = &self.page.sections;
@@ -212,9 +291,11 @@ impl Asked<'_> {
         for section in sections() {
             let content = match section.show {
                 Show::Report { .. } | Show::Drawn { .. } if self.ask(section).is_none() => {
-                    Content::Words(FOR_STAFF.to_owned())
+                    self.for_staff()
                 }
-                Show::Holdings if !self.visitor.is_staff() => Content::Words(FOR_STAFF.to_owned()),
+                Show::Holdings if !self.visitor.is_staff() => self.for_staff(),
+                // They are those of a server.
+                Show::Timings if self.root.is_of_files() => Content::Nothing,
                 Show::Report { .. } => {
                     Content::Report(reports.next().expect("each ask has a report"))
                 }
@@ -233,7 +314,7 @@ impl Asked<'_> {
                     let shown = Shown {
                         clusters: &self.question.clusters,
                         filters: &filters,
-                        top: Some(top).filter(|_| self.is_page()),
+                        top: self.most_asked(top),
                         sight: &self.visitor.sight,
                     };
                     let seen = self.app.seen().await?;
@@ -255,14 +336,18 @@ impl Asked<'_> {
                 }
                 Show::Reports | Show::Definitions | Show::Definition(_) => Content::Fixed,
             };
-            parts.push(Part { section: *section, content });
+            let (content, whole) = match content {
+                Content::Report(report) => self.fitted(report, section),
+                content => (content, None),
+            };
+            parts.push(Part { section: *section, content, whole });
         }
         Ok(parts)
     }
 
     /// The report of a part as a picture.
     fn picture_of(&self, part: Option<&Part>) -> Content {
-        let Some(Part { section, content: Content::Report(report) }) = part else {
+        let Some(Part { section, content: Content::Report(report), .. }) = part else {
             return Content::Nothing;
         };
         let Some(ask) = self.ask(section) else { return Content::Nothing };
@@ -297,6 +382,6 @@ impl Asked<'_> {
             options.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
         }
         options.retain(|name, _| analysis.options.iter().any(|option| option.name == name));
-        Some(Ask { analysis, options, top: top.filter(|_| self.is_page()) })
+        Some(Ask { analysis, options, top: top.and_then(|top| self.most_asked(top)) })
     }
 }

@@ -3,10 +3,11 @@
 use maud::{Markup, html};
 use query::{ANALYSES, TERMS};
 
-use crate::address::Root;
+use super::answer::Asked;
+use super::reports;
 
 /// Every term with its formula, and every report with what its columns mean.
-pub(super) fn all(root: &Root) -> Markup {
+pub(super) fn all(asked: &Asked<'_>) -> Markup {
     html! {
         section id="terms" {
             h2 { "Terms" }
@@ -26,7 +27,11 @@ pub(super) fn all(root: &Root) -> Markup {
             h2 { "Reports" }
             @for analysis in ANALYSES {
                 h3 id=(analysis.name) {
-                    a href=(root.to(&["reports", analysis.name], "")) { (analysis.name) }
+                    @if reports::has_page(asked, analysis) {
+                        a href=(asked.root.to(&["reports", analysis.name], "")) { (analysis.name) }
+                    } @else {
+                        (analysis.name)
+                    }
                     ": " (analysis.question)
                 }
                 (columns(analysis))

@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 
 use super::answer::{Asked, Content, Part, html as respond};
-use super::section::section;
-use super::{PAGES, Page, form, freshness};
+use super::section::{formats_of, section};
+use super::{PAGES, Page, form, freshness, reports};
 use crate::App;
 use crate::about::About;
-use crate::access::Visitor;
+use crate::access::{Visitor, need};
 use crate::address::Root;
 use crate::asset::{SCRIPT, STYLE};
 use crate::kept::Body;
@@ -24,7 +24,8 @@ pub(super) async fn body(asked: &Asked<'_>, parts: &[Part]) -> anyhow::Result<Bo
     let main = html! {
         h1 { (title) } "\n"
         @if !asked.page.lead.is_empty() { p class="lead" { (asked.page.lead) } "\n" }
-        @if has_choice { (form::form(asked, &clusters)) (period(asked)) }
+        @if has_choice && !asked.root.is_of_files() { (form::form(asked, &clusters)) }
+        @if has_choice { (period(asked)) }
         @for (index, part) in parts.iter().enumerate() { (section(asked, part, index)) }
     };
     let formats = parts.iter().any(|part| matches!(part.content, Content::Report(_)));
@@ -108,6 +109,12 @@ impl<'a> Surroundings<'a> {
         Surroundings { title, root, visitor, family: None, place, formats: &[] }
     }
 
+    /// Whether a page is in the navigation; among files there is none that leads to a login.
+    fn is_listed(&self, page: &Page, visitor: &Visitor) -> bool {
+        let may_see = || need(page.path).is_some_and(|need| visitor.may(need));
+        !page.is_of_one() && (!self.root.is_of_files() || may_see())
+    }
+
     /// Who is logged in, and how to change that.
     fn who(&self, visitor: &Visitor) -> Markup {
         html! {
@@ -141,7 +148,7 @@ impl<'a> Surroundings<'a> {
                     header { "\n"
                         @if let Some(visitor) = self.visitor {
                         nav aria-label="Pages" { ul { "\n"
-                            @for page in PAGES.iter().filter(|page| !page.is_of_one()) {
+                            @for page in PAGES.iter().filter(|page| self.is_listed(page, visitor)) {
                                 @let is_here = self.family == Some(page.family());
                                 @let brand = (page.path == "/").then_some("brand");
                                 li { a href=(self.root.to(&segments(page.path), &query))
@@ -150,7 +157,7 @@ impl<'a> Surroundings<'a> {
                                 } } "\n"
                             }
                         } } "\n"
-                        (freshness::line(app, visitor).await)
+                        (freshness::line(app, visitor, self.root, &self.place.clusters).await)
                         (self.who(visitor))
                         }
                     } "\n"
@@ -168,20 +175,25 @@ impl<'a> Surroundings<'a> {
                             " · "
                             a href=(self.root.to(&["definitions"], "")) { "what the words mean" }
                         }
-                        label hidden { "Ask again every "
-                            select id="refresh" {
-                                @for (seconds, words) in
-                                    [("", "never"), ("60", "minute"), ("300", "5 minutes")]
-                                {
-                                    option value=(seconds) { (words) }
-                                }
-                            }
-                        }
+                        @if !self.root.is_of_files() { (refresh()) }
                     } "\n"
                 }
             } "\n"
         }
         .into_string()
+    }
+}
+
+/// How often a browser asks again; the script shows it.
+fn refresh() -> Markup {
+    html! {
+        label hidden { "Ask again every "
+            select id="refresh" {
+                @for (seconds, words) in [("", "never"), ("60", "minute"), ("300", "5 minutes")] {
+                    option value=(seconds) { (words) }
+                }
+            }
+        }
     }
 }
 
@@ -203,16 +215,21 @@ fn title(asked: &Asked<'_>) -> String {
 }
 
 fn formats_of_page(asked: &Asked<'_>) -> Vec<(&'static str, String)> {
+    // The reports of one of many are those of all, told more: they cost as much, and few want them.
+    if asked.root.is_of_files() && asked.page.is_of_one() && asked.page.path != reports::PATH {
+        return Vec::new();
+    }
     let mut segments = segments_with_names(asked);
     let last = segments.pop().unwrap_or_else(|| "overview".to_owned());
     let query = asked.about.query();
-    [("JSON", "json"), ("CSV", "csv"), ("text", "txt")]
+    formats_of(&asked.root)
+        .iter()
         .map(|(name, ending)| {
             let file = format!("{last}.{ending}");
             let path = segments.iter().map(String::as_str).chain([file.as_str()]);
-            (name, asked.root.to(&path.collect::<Vec<_>>(), &query))
+            (*name, asked.root.to(&path.collect::<Vec<_>>(), &query))
         })
-        .into()
+        .collect()
 }
 
 fn segments_with_names(asked: &Asked<'_>) -> Vec<String> {

@@ -3,22 +3,29 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use maud::{Markup, html};
 use query::now::{SOURCES, Shown};
 use report::Value;
 
 use crate::App;
 use crate::access::Visitor;
+use crate::address::Root;
 
 /// How old what is known of each cluster is, and of each of its sources.
-pub(super) async fn line(app: &App, visitor: &Visitor) -> Markup {
+pub(super) async fn line(app: &App, visitor: &Visitor, root: &Root, clusters: &[String]) -> Markup {
     let site = &app.site;
     let now = (site.now)();
+    // Files are of some clusters; a server has the others too.
+    let (told, clusters) = match root.is_of_files() {
+        true => (Told::Moment(&site.zone), clusters),
+        false => (Told::Age(now), &[][..]),
+    };
     let Ok(seen) = app.seen().await else {
         return html! { p class="fresh stale" { "It is not known how fresh this is." } };
     };
     let filters = BTreeMap::new();
-    let shown = Shown { clusters: &[], filters: &filters, top: None, sight: &visitor.sight };
+    let shown = Shown { clusters, filters: &filters, top: None, sight: &visitor.sight };
     let rows = SOURCES.report(&seen, &shown, &site.zone, now).table.rows;
     let mut clusters: BTreeMap<&str, Vec<Source>> = BTreeMap::new();
     for row in &rows {
@@ -32,14 +39,16 @@ pub(super) async fn line(app: &App, visitor: &Visitor) -> Markup {
     }
     html! {
         details class="fresh" {
-            summary { "Last answers: "
+            summary {
+                @if let Told::Moment(_) = told { "Written " (told.words(now)) ". " }
+                "Last answers: "
                 @if clusters.is_empty() { "none yet" }
                 @for (index, (cluster, sources)) in clusters.iter().enumerate() {
                     @if index > 0 { ", " }
                     b { (cluster) } " "
                     // A cluster is as fresh as its source that answered longest ago.
                     @if let Some(oldest) = sources.iter().min_by_key(|source| source.time) {
-                        (oldest.age(now))
+                        (oldest.answered(told))
                     }
                 }
             }
@@ -47,12 +56,30 @@ pub(super) async fn line(app: &App, visitor: &Visitor) -> Markup {
                 @for (cluster, sources) in &clusters {
                     li { (cluster) ": "
                         @for (index, source) in sources.iter().enumerate() {
-                            @if index > 0 { ", " } (source.name) " " (source.age(now))
+                            @if index > 0 { ", " } (source.name) " " (source.answered(told))
                         }
                     }
                 }
             }
         } "\n"
+    }
+}
+
+/// How it is told when something was: on a page that is read later it is not known how long ago.
+#[derive(Clone, Copy)]
+enum Told<'a> {
+    Age(Timestamp),
+    Moment(&'a TimeZone),
+}
+
+impl Told<'_> {
+    fn words(self, time: Timestamp) -> String {
+        match self {
+            Told::Age(now) => ago(now.duration_since(time).as_secs()),
+            Told::Moment(zone) => {
+                time.to_zoned(zone.clone()).strftime("%a %-d %b %Y %H:%M %Z").to_string()
+            }
+        }
     }
 }
 
@@ -64,11 +91,11 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn age(&self, now: Timestamp) -> Markup {
+    fn answered(&self, told: Told<'_>) -> Markup {
         html! {
             span class=[(!self.is_fresh).then_some("stale")] {
                 @match self.time {
-                    Some(time) => time datetime=(time) { (ago(now.duration_since(time).as_secs())) },
+                    Some(time) => time datetime=(time) { (told.words(time)) },
                     None => "never",
                 }
                 @if !self.is_fresh { " (stale)" }

@@ -16,9 +16,13 @@ impl Asked<'_> {
         self.about.place().during(span)
     }
 
-    /// The jobs of a user; the clusters and the time stay.
-    pub(super) fn jobs_of(&self, user: &str) -> String {
-        self.root.to(&["jobs"], &self.place().with("user", user).query())
+    /// The jobs of a user, or in files, where no jobs can be chosen, the user; the clusters and the
+    /// time stay.
+    pub(super) fn jobs_of(&self, user: &str) -> Option<String> {
+        if self.root.is_of_files() {
+            return (!NO_NAMES.contains(&user)).then(|| self.root.to(&["users", user], ""));
+        }
+        Some(self.root.to(&["jobs"], &self.place().with("user", user).query()))
     }
 
     /// The page of what a cell names; the clusters and the time stay.
@@ -36,6 +40,8 @@ impl Asked<'_> {
             "account" => to(&["accounts", name]),
             "group_name" => to(&["groups", name]),
             "node" | "machine" => to(&["nodes", cluster()?, name]),
+            // The rest of this can be chosen from a server alone.
+            _ if self.root.is_of_files() => None,
             "job_id" => to(&["jobs", cluster()?, name]),
             "cluster" => {
                 let mut place = place;

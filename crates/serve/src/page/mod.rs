@@ -33,11 +33,13 @@ use crate::access::Visitor;
 use crate::trouble::Trouble;
 use crate::wanted::ENDINGS;
 
-pub(crate) use answer::refuse_to;
+pub(crate) use answer::{files, refuse_to};
 pub(crate) use frame::plain;
 pub(crate) use list::PAGES;
+pub(crate) use reports::page as report_page;
 
 /// A page.
+#[derive(Clone)]
 pub(crate) struct Page {
     /// Its path; what is in braces is one of what it lists, and an option of what it shows.
     pub(crate) path: &'static str,
@@ -132,6 +134,12 @@ impl Page {
             routes.extend(ENDINGS.map(|ending| format!("{path}.{ending}")));
         }
         routes
+    }
+
+    /// Whether it is what a path of so many segments, of this family, leads to.
+    pub(crate) fn is_at(&self, segments: &[&str]) -> bool {
+        let own = self.path[1..].split('/');
+        own.clone().count() == segments.len() && segments.first() == Some(&self.family())
     }
 
     /// Whether it is about one of what another page lists.

@@ -8,6 +8,7 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use maud::{Markup, html};
+use query::{ANALYSES, Analysis, Values};
 use view::Layout;
 
 use super::answer::{self, Asked};
@@ -46,9 +47,14 @@ pub(super) async fn one(
         let trouble = Trouble::new(StatusCode::FORBIDDEN, hidden.to_string());
         return answer::refuse(&app, &request, &trouble).await;
     }
+    answer::answer(&app, &page(analysis), &request).await
+}
+
+/// The page of one report.
+pub(crate) fn page(analysis: &'static Analysis) -> Page {
     let show =
         Show::Report { name: analysis.name, said: &[], top: MOST_ROWS, layout: Layout::Rows };
-    let page = Page {
+    Page {
         path: PATH,
         title: "Report",
         lead: "",
@@ -59,8 +65,15 @@ pub(super) async fn one(
             Section { heading: "", show: Show::Picture },
             Section { heading: "", show: Show::Definition(analysis.name) },
         ]),
-    };
-    answer::answer(&app, &page, &request).await
+    }
+}
+
+/// Whether a link to the page of a report leads to one that shows something. Among files there is none
+/// of a report about one thing that has to be said.
+pub(super) fn has_page(asked: &Asked<'_>, analysis: &Analysis) -> bool {
+    let is_about_one =
+        || analysis.options.iter().any(|option| matches!(option.values, Values::Subject));
+    asked.question.sight.covers(analysis).is_ok() && !(asked.root.is_of_files() && is_about_one())
 }
 
 /// Links to all reports.
@@ -68,7 +81,7 @@ pub(super) fn list(asked: &Asked<'_>) -> Markup {
     let query = asked.about.place().query();
     html! {
         ul class="list" {
-            @for analysis in asked.question.sight.analyses() {
+            @for analysis in ANALYSES.into_iter().filter(|analysis| has_page(asked, analysis)) {
                 li {
                     a href=(asked.root.to(&["reports", analysis.name], &query)) {
                         (analysis.question)

@@ -6,6 +6,7 @@ use view::{Layout, PictureLook, Piece, picture_fragment};
 use super::answer::{Asked, Content, Part};
 use super::{Show, definitions, reports};
 use crate::about::About;
+use crate::address::Root;
 
 /// A part, whose place on the page is its name.
 pub(super) fn section(asked: &Asked<'_>, part: &Part, index: usize) -> Markup {
@@ -26,7 +27,7 @@ pub(super) fn section(asked: &Asked<'_>, part: &Part, index: usize) -> Markup {
             },
             Content::Picture(picture) => {
                 @let is_half = matches!(part.section.show, Show::Drawn { is_half: true, .. });
-                @let link = |name: &str| Some(asked.jobs_of(name));
+                @let link = |name: &str| asked.jobs_of(name);
                 div class=[is_half.then_some("half")] {
                     (PreEscaped(picture_fragment(picture, &picture_look(is_half), &id, &link)))
                 }
@@ -40,7 +41,7 @@ pub(super) fn section(asked: &Asked<'_>, part: &Part, index: usize) -> Markup {
             Content::Nothing => {},
             Content::Fixed => {
                 @match part.section.show {
-                    Show::Definitions => (definitions::all(&asked.root)),
+                    Show::Definitions => (definitions::all(asked)),
                     Show::Definition(name) => (definitions::of_report(name)),
                     _ => (reports::list(asked)),
                 }
@@ -67,21 +68,30 @@ fn formats_of_section(asked: &Asked<'_>, part: &Part) -> Vec<(&'static str, Stri
         clusters: asked.question.clusters.clone(),
         span: Some(asked.about.span.clone().unwrap_or_else(|| asked.page.span.clone())),
     };
+    // A file is about all: what is told more has none.
+    if asked.root.is_of_files() && !about.options.is_empty() {
+        return Vec::new();
+    }
     let query = about.query();
     let address = |file: &str| asked.root.to(&["reports", file], &query);
     let name = ask.analysis.name;
-    vec![
-        ("a page of its own", address(name)),
-        ("JSON", address(&format!("{name}.json"))),
-        ("CSV", address(&format!("{name}.csv"))),
-        ("text", address(&format!("{name}.txt"))),
-    ]
+    let mut formats = vec![("a page of its own", address(name))];
+    for (words, ending) in formats_of(&asked.root) {
+        formats.push((words, address(&format!("{name}.{ending}"))));
+    }
+    formats
+}
+
+/// Formats that a page names beside itself, and their endings. Files are for those who go on with them.
+pub(super) fn formats_of(root: &Root) -> &'static [(&'static str, &'static str)] {
+    let formats = &[("JSON", "json"), ("CSV", "csv"), ("text", "txt")];
+    if root.is_of_files() { &formats[..2] } else { formats }
 }
 
 /// Leads to the pages before and after, where a report is given some rows at a time.
 fn pager(asked: &Asked<'_>, part: &Part, rows: usize) -> Markup {
     let Some(ask) = asked.ask(&part.section) else { return html! {} };
-    let is_paged = asked.page.filters.contains(&"page");
+    let is_paged = asked.page.filters.contains(&"page") && !asked.root.is_of_files();
     let number = |name: &str| {
         let option = ask.analysis.options.iter().find(|option| option.name == name)?;
         let query::Values::Number(unsaid) = option.values else { return None };

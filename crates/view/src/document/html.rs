@@ -48,7 +48,7 @@ pub fn document_mail(document: &Document) -> DocumentMail {
 /// The document as a file that needs nothing else.
 pub(super) fn write(document: &Document, _look: &Look) -> String {
     let mut drawn = 0;
-    page(document, Some(style::PAPER), |picture| {
+    page(document, Some(style::PAGE), |picture| {
         drawn += 1;
         let prefix = format!("picture-{drawn}-");
         let look = PictureLook::default();

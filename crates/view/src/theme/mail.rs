@@ -33,7 +33,9 @@ pub(crate) const PICTURE: &str = "display:block;width:100%;max-width:920px;heigh
 
 pub(crate) const FIGURE: &str = "margin:28px 0 8px;";
 
-/// For a page on paper.
-pub(crate) const PAPER: &str = "@page { size: A4 landscape; margin: 12mm; } \
+/// For a page by itself: on paper, and on a screen that is narrower than a table, which then is moved
+/// about and not the page.
+pub(crate) const PAGE: &str = "@page { size: A4 landscape; margin: 12mm; } \
     svg { max-width: 920px; width: 100%; height: auto; } \
+    @media screen { h2 + table { display: block; max-width: calc(100vw - 32px); overflow-x: auto; } } \
     @media print { h2 { break-after: avoid; } tr, svg { break-inside: avoid; } }";
