@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
     let with_any_jobs = samples(NODE.as_bytes(), text);
     assert!(with_any_jobs.len() >= 2);
     for (index, gpu) in with_any_jobs.iter().enumerate() {
-        assert_eq!((gpu.machine.as_str(), gpu.gpu_id.clone()), ("a", format!("gpu:{index}")));
+        assert_eq!((gpu.machine.as_str(), gpu.gpu_id.to_string()), ("a", format!("gpu:{index}")));
         assert!(gpu.primary_user.is_none() || gpu.primary_job_id.is_some());
         assert!(gpu.primary_job_id.is_none() || gpu.primary_state.as_deref() == Some("Claimed"));
         assert!(gpu.backfill_job_id.is_none() || gpu.backfill_state.as_deref() == Some("Claimed"));

@@ -1,6 +1,8 @@
 //! What jobs did on one day: attempts added up, so that a long question need not read each.
 
-use hashbrown::{Equivalent, HashMap};
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -57,7 +59,7 @@ record! {
 /// was observed, and what it used is spread evenly over its run.
 pub struct DaySums<'a> {
     calendar: Calendar<'a>,
-    kinds: HashMap<Kind, Sums>,
+    kinds: Kinds,
     nodes: HashMap<(Timestamp, Timestamp, usize), NodeSums>,
     names: Names,
 }
@@ -66,7 +68,7 @@ impl DaySums<'_> {
     pub fn new(zone: &TimeZone) -> DaySums<'_> {
         DaySums {
             calendar: Calendar { zone, midnights: Vec::new() },
-            kinds: HashMap::new(),
+            kinds: Kinds::default(),
             nodes: HashMap::new(),
             names: Names::default(),
         }
@@ -86,11 +88,7 @@ impl DaySums<'_> {
                 gpu_types: attempt.gpu_types,
                 state: attempt.state,
             };
-            let sums = match self.kinds.get_mut(&kind) {
-                Some(sums) => sums,
-                None => self.kinds.entry(Kind::from(&kind)).or_default(),
-            };
-            sums.add(attempt, &run, start, end);
+            self.kinds.sums(&kind).add(attempt, &run, start, end);
             for node in on {
                 let sums = self.nodes.entry((start, end, *node)).or_default();
                 sums.add(attempt, &run, start, end, on.len());
@@ -100,9 +98,9 @@ impl DaySums<'_> {
 
     /// The sums as rows, as they lie in their files.
     pub fn into_rows(self, cluster: &str, submit_day: Timestamp) -> (Vec<JobDay>, Vec<NodeDay>) {
-        let kinds = self.kinds.into_iter();
+        let kinds = self.kinds.list.into_iter();
         let mut kinds: Vec<JobDay> =
-            kinds.map(|(kind, sums)| sums.into_row(cluster, submit_day, kind)).collect();
+            kinds.map(|(_, kind, sums)| sums.into_row(cluster, submit_day, kind)).collect();
         let mut nodes: Vec<NodeDay> = self
             .nodes
             .into_iter()
@@ -153,8 +151,38 @@ fn seconds(from: Timestamp, to: Timestamp) -> f64 {
     (to.as_microsecond() - from.as_microsecond()) as f64 / 1e6
 }
 
+/// The sums of each kind.
+#[derive(Default)]
+struct Kinds {
+    /// Each with its hash.
+    list: Vec<(u64, Kind, Sums)>,
+    places: HashTable<usize>,
+    hasher: DefaultHashBuilder,
+    /// Of the kind that was added to last: the next attempt is often of the same user and kind.
+    last: usize,
+}
+
+impl Kinds {
+    fn sums(&mut self, kind: &KindOf<&str>) -> &mut Sums {
+        let Kinds { list, places, hasher, last } = self;
+        if !list.get(*last).is_some_and(|(_, known, _)| kind.is(known)) {
+            let hash = hasher.hash_one(kind);
+            let is_known = |place: &usize| list[*place].0 == hash && kind.is(&list[*place].1);
+            *last = match places.find(hash, is_known) {
+                Some(place) => *place,
+                None => {
+                    places.insert_unique(hash, list.len(), |place| list[*place].0);
+                    list.push((hash, Kind::from(kind), Sums::default()));
+                    list.len() - 1
+                }
+            };
+        }
+        &mut list[*last].2
+    }
+}
+
 /// What attempts are added up by.
-#[derive(Hash, PartialEq, Eq)]
+#[derive(Hash)]
 struct KindOf<T> {
     start: Timestamp,
     end: Timestamp,
@@ -168,8 +196,8 @@ struct KindOf<T> {
 
 type Kind = KindOf<Text>;
 
-impl Equivalent<Kind> for KindOf<&str> {
-    fn equivalent(&self, kind: &Kind) -> bool {
+impl KindOf<&str> {
+    fn is(&self, kind: &Kind) -> bool {
         self.start == kind.start
             && self.end == kind.end
             && self.user == kind.user.as_deref()

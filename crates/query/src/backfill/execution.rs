@@ -51,8 +51,8 @@ pub(super) struct Reader {
 
 /// Reads the rows of `job` that held GPUs in the period, several at once.
 pub(super) async fn read(
-    context: &SessionContext,
-    judgement: &Arc<Judgement>,
+    context: SessionContext,
+    judgement: Arc<Judgement>,
 ) -> Result<Vec<Reader>> {
     let readers = context
         .sql(
@@ -97,7 +97,8 @@ impl Executions {
         };
         let moments = |execution: &Execution| (execution.start, execution.until, execution.number);
         let mut order: Vec<_> = self.list.iter().map(moments).zip(0..).collect();
-        order.sort_unstable_by(|(one, place), (other, other_place)| {
+        // Stable, since it makes use of what is in order already.
+        order.sort_by(|(one, place), (other, other_place)| {
             one.cmp(other).then_with(|| text(*place).cmp(&text(*other_place)))
         });
         self.list = order.into_iter().map(|(_, place)| self.list[place].clone()).collect();
@@ -118,6 +119,7 @@ impl Reader {
         while let Some(batch) = rows.try_next().await? {
             reader.read(&batch, &judgement).context("cannot read the executions of jobs")?;
         }
+        reader.executions.put_in_order(&reader.names);
         Ok(reader)
     }
 

@@ -22,6 +22,7 @@ use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
+use datafusion::common::runtime::SpawnedTask;
 use datafusion::datasource::TableType;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::error::DataFusionError;
@@ -29,6 +30,7 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
+use futures::TryFutureExt;
 use futures::future::try_join;
 use futures::lock::Mutex;
 
@@ -114,8 +116,11 @@ impl Asked {
         if let Some(known) = &*attempts {
             return Ok(known.clone());
         }
-        let executions = execution::read(context, &self.judgement);
+        // By itself: what is asked about GPUs takes long to plan.
+        let executions = execution::read(context.clone(), self.judgement.clone());
+        let executions = SpawnedTask::spawn(executions).join_unwind().err_into();
         let (history, executions) = try_join(self.history(context), executions).await?;
+        let executions = executions?;
         let new = Attempts::find(&history, executions, &self.holds).await?;
         Ok(attempts.insert(Arc::new(new)).clone())
     }

@@ -9,6 +9,7 @@ use axum::body::Body;
 use axum::http::{Request, header};
 use jiff::SignedDuration;
 use query::Sight;
+use tokio::time::Instant;
 use tower::ServiceExt;
 
 use super::Key;
@@ -33,7 +34,8 @@ pub(crate) async fn watch(app: Arc<App>) {
     }
 }
 
-/// Asks the pages for what is due, one after the other, until it is dropped.
+/// Asks the pages for what is due, one after the other, until it is dropped. Half of the time it leaves
+/// to who asks meanwhile.
 pub(crate) async fn ask_ahead(app: Arc<App>, pages: Router) {
     for page in PAGES.iter().filter(|page| !page.is_of_one()) {
         let address = page.path.to_owned();
@@ -45,12 +47,11 @@ pub(crate) async fn ask_ahead(app: Arc<App>, pages: Router) {
             tokio::time::sleep(PAUSE).await;
             continue;
         };
+        let began = Instant::now();
         // What comes of it is kept; a failure is told to who asks for it.
-        if let Ok(answer) = pages.clone().oneshot(request).await
-            && !answer.status().is_success()
-        {
-            tokio::time::sleep(PAUSE).await;
-        }
+        let answer = pages.clone().oneshot(request).await;
+        let is_made = answer.is_ok_and(|answer| answer.status().is_success());
+        tokio::time::sleep(if is_made { began.elapsed() } else { PAUSE }).await;
     }
 }
 
