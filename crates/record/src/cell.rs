@@ -106,15 +106,6 @@ macro_rules! cell {
 }
 
 cell!(
-    String,
-    DataType::Utf8,
-    StringArray,
-    |cell| cell.as_str(),
-    identity,
-    |array| array,
-    |cell: &str| Ok(cell.to_owned())
-);
-cell!(
     Text,
     DataType::Utf8,
     StringArray,
