@@ -273,3 +273,12 @@ fn what_cannot_be_written_is_refused_in_words() {
     assert!(said.stderr.contains("oak"), "{}", said.stderr);
     assert!(!new.join("index.html").exists());
 }
+
+#[test]
+fn without_data_nothing_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = plimsoll(folder.path(), &["--data-dir", "gone", "site", "out"]);
+    assert_eq!(said.status, 2);
+    assert!(said.stderr.contains("there is no data at gone"), "{}", said.stderr);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
