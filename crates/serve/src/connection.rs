@@ -1,5 +1,6 @@
 //! Connections: how many there may be, and how long a client may take. One that is slow to ask, or
-//! to read what it asked for, does not keep others from being answered.
+//! to read what it asked for, does not keep others from being answered. Nor does a question that takes
+//! long: connections have a thread of their own.
 
 use std::io;
 use std::net::IpAddr;
@@ -8,12 +9,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::Request;
+use axum::extract::Request as Asked;
+use axum::http::{Request, StatusCode};
+use axum::middleware::{Next, from_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{self, Handle};
 use tokio::sync::{Semaphore, watch};
+use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 use tower::ServiceExt;
 
@@ -30,8 +35,34 @@ const TO_LEAVE: Duration = Duration::from_secs(60);
 #[derive(Clone, Copy)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
-/// Answers requests until `stop`, and those that came before.
+/// Answers requests until `stop`, and those that came before, on a thread of its own.
 pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    let listener = listener.into_std()?;
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    let serve = async { serve_here(TcpListener::from_std(listener)?, router, stop).await };
+    spawn_blocking(move || runtime.block_on(serve)).await?
+}
+
+/// The same pages, made by the threads of `worker` wherever they are asked for. Who no longer waits for
+/// one ends it.
+pub(crate) fn made_by(worker: &Handle, pages: Router) -> Router {
+    let worker = worker.clone();
+    pages.layer(from_fn(move |request: Asked, next: Next| {
+        let worker = worker.clone();
+        async move {
+            let mut making = JoinSet::new();
+            making.spawn_on(next.run(request), &worker);
+            let made = making.join_next().await.expect("one was begun");
+            made.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
+        }
+    }))
+}
+
+async fn serve_here(
     listener: TcpListener,
     router: Router,
     stop: impl Future<Output = ()> + Send + 'static,
@@ -127,10 +158,10 @@ mod tests {
             let _ = work.0.send("began");
             pending::<()>().await;
         };
-        let router = Router::new().route("/", get(endless));
+        let router = made_by(&Handle::current(), Router::new().route("/", get(endless)));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let server = tokio::spawn(serve(listener, router, pending()));
+        let server = tokio::spawn(serve_here(listener, router, pending()));
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
         assert_eq!(heard.recv().await, Some("began"));

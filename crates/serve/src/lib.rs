@@ -34,6 +34,7 @@ use query::metric::{LastSeen, MetricOptions};
 use query::{Allocation, Judgement};
 use report::Report;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use access::Gate;
@@ -107,14 +108,16 @@ pub async fn run(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
     let app = Arc::new(App::new(site)?);
-    let pages = pages(&app);
+    let pages = connection::made_by(&Handle::current(), pages(&app));
     let beside = [
         tokio::spawn(watch(app.clone())),
         tokio::spawn(ask_ahead(app.clone(), pages.clone())),
         tokio::spawn(access::keep_asking(app.clone())),
         tokio::spawn(granted::keep_asking(app.clone())),
     ];
-    let served = connection::serve(listener, guarded(app, pages), stop).await;
+    // Metrics are given where they are asked for: a scrape waits for nobody.
+    let all = pages.merge(metrics::router(&app));
+    let served = connection::serve(listener, guarded(app, all), stop).await;
     beside.iter().for_each(JoinHandle::abort);
     Ok(served?)
 }
@@ -160,7 +163,7 @@ impl App {
     }
 }
 
-/// All that is answered, to whoever it is that asks.
+/// All that is answered beside metrics, to whoever it is that asks.
 fn pages(app: &Arc<App>) -> Router {
     Router::new()
         .merge(page::router())
@@ -168,8 +171,6 @@ fn pages(app: &Arc<App>) -> Router {
         .merge(access::router())
         .route("/asset/{name}", get(asset::asset))
         .with_state(app.clone())
-        // Metrics have a state of their own.
-        .merge(metrics::router(app))
 }
 
 /// The same for those who may see it.

@@ -344,7 +344,7 @@ fn a_client_that_does_not_ask_is_cut_off() {
     let server = Server::start(site.folder.path(), &["serve"]);
     let mut stream = TcpStream::connect(&server.address).unwrap();
     write!(stream, "GET / HTTP/1.1\r\nHost: pl").unwrap();
-    stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(120))).unwrap();
     let mut answer = Vec::new();
     // The end of the connection, not of the test's patience.
     stream.read_to_end(&mut answer).unwrap();
