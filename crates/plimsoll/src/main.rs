@@ -44,7 +44,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
     let site = cli.site;
     let command = cli.command.unwrap_or(Command::Current(Current::default()));
     let runtime = runtime(&command)?;
-    match command {
+    let outcome = match command {
         Command::Current(arguments) => command::current::run(&site.load()?, &arguments),
         Command::Nodes(arguments) => command::nodes::run(&site.load()?, &arguments),
         Command::Test(arguments) => {
@@ -109,7 +109,10 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Demo(arguments) => runtime.block_on(command::demo::run(&site.load()?, &arguments)),
         Command::Completions(arguments) => command::shell::completions(&arguments),
         Command::Man(arguments) => command::shell::man(&arguments),
-    }
+    };
+    // What is left gives memory back that goes with the process.
+    runtime.shutdown_background();
+    outcome
 }
 
 /// A server has more threads than cores: who makes an answer holds his for long, and who is given one

@@ -4,7 +4,9 @@
 //! There are millions of spans and thousands of states that machines are in: spans are read as they
 //! are kept, each with the number of its kind, and only the kinds are judged.
 
+use std::ops::Range;
 use std::sync::Arc;
+use std::thread::{available_parallelism, scope};
 
 use anyhow::{Context, Result};
 use datafusion::arrow::array::{
@@ -129,25 +131,42 @@ impl Renumbered {
 
 /// All spans by GPU and time. Most come in the order of their times.
 fn by_gpu(gpus: usize, read: &[Vec<Span>]) -> Vec<Span> {
-    let each = || read.iter().flatten();
-    let mut ends = vec![0; gpus];
-    each().for_each(|span| ends[span.gpu as usize] += 1);
-    let mut start = 0;
-    for end in &mut ends {
-        start += std::mem::replace(end, start);
+    let mut starts = vec![0; gpus + 1];
+    read.iter().flatten().for_each(|span| starts[span.gpu as usize + 1] += 1);
+    for gpu in 0..gpus {
+        starts[gpu + 1] += starts[gpu];
     }
-    let mut spans = vec![Span::default(); start];
-    for span in each() {
-        let end = &mut ends[span.gpu as usize];
-        spans[*end] = *span;
-        *end += 1;
+    let mut spans = vec![Span::default(); starts[gpus]];
+    let threads = available_parallelism().map_or(1, usize::from);
+    scope(|scope| {
+        let (mut rest, mut first) = (&mut spans[..], 0);
+        for thread in 1..=threads {
+            let wanted = starts[gpus] * thread / threads;
+            let end = starts.partition_point(|start| *start < wanted).clamp(first, gpus);
+            let (part, others) =
+                std::mem::take(&mut rest).split_at_mut(starts[end] - starts[first]);
+            rest = others;
+            let (from, starts) = (std::mem::replace(&mut first, end), &starts);
+            scope.spawn(move || put(part, from..end, &starts[from..=end], read));
+        }
+    });
+    spans
+}
+
+/// Puts the spans of some GPUs in their places, which begin at the starts of the GPUs.
+fn put(places: &mut [Span], gpus: Range<usize>, starts: &[usize], read: &[Vec<Span>]) {
+    let mut next: Vec<usize> = starts.iter().map(|start| start - starts[0]).collect();
+    for span in read.iter().flatten().filter(|span| gpus.contains(&(span.gpu as usize))) {
+        let next = &mut next[span.gpu as usize - gpus.start];
+        places[*next] = *span;
+        *next += 1;
     }
-    for of_one in spans.chunk_by_mut(|one, other| one.gpu == other.gpu) {
+    for of_one in places.chunk_by_mut(|one, other| one.gpu == other.gpu) {
         if !of_one.is_sorted_by_key(|span| span.start) {
-            of_one.sort_unstable_by_key(|span| span.start);
+            // Stable, since it makes use of what several readers had in order.
+            of_one.sort_by_key(|span| span.start);
         }
     }
-    spans
 }
 
 /// What spans say that decides how they are judged.

@@ -105,7 +105,9 @@ impl GpuSpanTable {
             // One that is gone was compacted since: as any file that changed, it has the question
             // asked again.
             let met = open.read.iter().chain(open.skipped.iter().map(|(file, _)| file));
-            seen.opened.extend(met.map(|file| file.meta.clone()));
+            let before = seen.in_parts.len();
+            seen.in_parts.extend(met.map(|file| file.meta.clone()));
+            seen.opened += seen.in_parts.len() - before;
             seen.skipped.extend(open.skipped.iter().map(|(file, reason)| SkippedFile {
                 path: self.listing.lake.shown(&file.meta.location),
                 reason: reason.clone(),

@@ -61,6 +61,24 @@ impl HeldFiles {
         }
     }
 
+    /// All that a file has, if it is still the one that was listed.
+    pub(crate) async fn read_whole(&self, file: &ObjectMeta) -> Result<Bytes> {
+        let failed = |source| object_store::Error::Generic { store: "file of the lake", source };
+        let found = self.get_opts(&file.location, GetOptions::default()).await?;
+        if !is_same(&found.meta, file) {
+            return Err(failed(format!("{} was replaced", file.location).into()));
+        }
+        match found.payload {
+            // It is there by now: another thread would take longer to ask than it takes to read it.
+            GetResultPayload::File(opened, _) => {
+                let mut bytes = vec![0; file.size as usize];
+                opened.read_exact_at(&mut bytes, 0).map_err(|error| failed(error.into()))?;
+                Ok(bytes.into())
+            }
+            GetResultPayload::Stream(_) => found.bytes().await,
+        }
+    }
+
     pub(crate) fn holds(&self, location: &Path) -> bool {
         self.files().contains_key(location)
     }

@@ -13,11 +13,10 @@ use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, Statistics};
 use datafusion::datasource::TableType;
-use datafusion::datasource::file_format::FileFormat;
-use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
-use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder};
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
+use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::DataFusionError;
 use datafusion::execution::object_store::ObjectStoreUrl;
@@ -31,6 +30,7 @@ use jiff::civil::Date;
 use lake::{LakeFile, TimeRange};
 use report::SkippedFile;
 
+use crate::file_reader::{FileReaders, is_read_at_once};
 use crate::listing::Listing;
 use crate::session::Seen;
 
@@ -105,27 +105,39 @@ impl LakeTable {
         });
         let groups = FileGroup::new(files.collect())
             .split_files(state.config_options().execution.target_partitions);
-        let format = ParquetFormat::new().with_options(state.default_table_options().parquet);
+        let source = ParquetSource::new(self.schema.clone())
+            .with_table_parquet_options(state.default_table_options().parquet)
+            .with_parquet_file_reader_factory(Arc::new(FileReaders {
+                store: self.listing.store.clone(),
+                footers: state.runtime_env().cache_manager.get_file_metadata_cache(),
+                seen: self.seen.clone(),
+            }));
         let config = FileScanConfigBuilder::new(
             ObjectStoreUrl::parse(STORE_URL.as_str())?,
-            format.file_source(self.schema.clone()),
+            Arc::new(source),
         )
         .with_file_groups(groups)
         .with_statistics(Statistics::new_unknown(&self.schema()))
         .with_projection_indices(projection.cloned())?
         .with_limit(limit)
         .build();
-        format.create_physical_plan(state, config).await
+        Ok(DataSourceExec::from_data_source(config))
     }
 
-    /// Opens each file's footer; one that cannot be read is set aside and named, not fatal.
+    /// Opens the footers of files that the trackers do not know; one that cannot be read is set aside
+    /// and named, not fatal. A question that met one of those that they know is asked again, and
+    /// opens them all.
     async fn readable(&self, state: &dyn Session, files: Vec<LakeFile>) -> Vec<LakeFile> {
         let store = &self.listing.store;
         store.hold_latest(files.iter().map(|file| &file.meta)).await;
         let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
         let checked = stream::iter(files).map(|file| {
             let (store, cache) = (store.clone(), cache.clone());
+            let is_trusted = file.facts.is_some() && !self.listing.is_careful;
             async move {
+                if is_trusted {
+                    return (file, None);
+                }
                 // DataFusion finds what is read here in its cache, so nothing is read twice.
                 let read = DFParquetMetadata::new(store.as_ref(), &file.meta)
                     .with_file_metadata_cache(Some(cache))
@@ -140,7 +152,10 @@ impl LakeTable {
         for (file, error) in checked {
             match error {
                 None => {
-                    seen.opened.push(file.meta.clone());
+                    seen.opened += 1;
+                    if !is_read_at_once(&file.meta) {
+                        seen.in_parts.push(file.meta.clone());
+                    }
                     readable.push(file);
                 }
                 Some(error) => {

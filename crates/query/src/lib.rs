@@ -10,6 +10,7 @@ mod backfill;
 mod coverage;
 mod digest;
 mod drawn;
+mod file_reader;
 mod function;
 mod gpu_history;
 mod gpu_span_table;
@@ -28,6 +29,7 @@ mod pieces;
 mod pseudonym;
 mod session;
 mod shared_read;
+mod side_by_side;
 mod sight;
 mod status;
 mod survival;
@@ -368,7 +370,7 @@ fn words(sql: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Asks, and asks again if a file was replaced in between: readers are never blocked, so a
-/// collector may do that at any moment.
+/// collector may do that at any moment. And again without those files that cannot be read.
 async fn ask(
     lake: &Lake,
     question: &Question,
@@ -376,20 +378,29 @@ async fn ask(
 ) -> Result<(Answer, Coverage)> {
     const TRIES: usize = 5;
     let mut tries = 1;
+    let mut is_careful = false;
     loop {
         let mentions = |term: &Term| statement.mentions(term);
         let shared = match statement {
             Statement::Ours(asked) => Shared::of(asked, question, mentions),
             Statement::Users { .. } | Statement::Gpus => None,
         };
-        let session = Session::open_sharing(lake, question, mentions, shared.as_ref()).await?;
+        let shared = shared.as_ref();
+        let session = Session::open_sharing(lake, question, mentions, shared, is_careful).await?;
         let answer = answer(&session, statement).await;
         if tries < TRIES && session.files_changed().await {
             tries += 1;
             continue;
         }
+        if answer.is_err() && session.files_failed() && !is_careful {
+            is_careful = true;
+            continue;
+        }
         tracing::debug!(files = session.files_opened(), "opened {} files", session.files_opened());
-        return Ok((answer?, session.coverage()?));
+        let coverage = session.coverage()?;
+        // What it held may be much: nobody has to wait until that is given back.
+        tokio::task::spawn_blocking(move || drop(session));
+        return Ok((answer?, coverage));
     }
 }
 

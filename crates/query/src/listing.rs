@@ -15,15 +15,18 @@ pub(crate) struct Listing {
     pub(crate) trackers: Arc<Trackers>,
     /// Where files are read.
     pub(crate) store: Arc<HeldFiles>,
+    /// Whether files that the trackers know are looked at before they are read.
+    pub(crate) is_careful: bool,
     listed: Mutex<HashMap<&'static str, Vec<LakeFile>>>,
 }
 
 impl Listing {
-    pub(crate) fn new(lake: &Lake, trackers: &Arc<Trackers>) -> Listing {
+    pub(crate) fn new(lake: &Lake, trackers: &Arc<Trackers>, is_careful: bool) -> Listing {
         Listing {
             lake: lake.clone(),
             trackers: trackers.clone(),
             store: Arc::new(HeldFiles::new(lake.store())),
+            is_careful,
             listed: Mutex::default(),
         }
     }

@@ -41,10 +41,13 @@ pub struct Session {
 /// What a session's scans met.
 #[derive(Default)]
 pub(crate) struct Seen {
-    /// Files that were opened.
-    pub(crate) opened: Vec<ObjectMeta>,
-    /// Files that could not be read, as they are named and as they were listed.
+    /// How many files were opened.
+    pub(crate) opened: usize,
+    /// Those that were not read at once, or not by us.
+    pub(crate) in_parts: Vec<ObjectMeta>,
+    /// Files that could not be read, by their names where the answer does without them.
     pub(crate) skipped: Vec<SkippedFile>,
+    /// The same as they were listed, and those that the answer failed for.
     pub(crate) failed: Vec<ObjectMeta>,
 }
 
@@ -55,15 +58,17 @@ impl Session {
         question: &Question,
         mentions: impl Fn(&Term) -> bool,
     ) -> Result<Session> {
-        Session::open_sharing(lake, question, mentions, None).await
+        Session::open_sharing(lake, question, mentions, None, false).await
     }
 
-    /// The same for statements that share what they read.
+    /// The same for statements that share what they read; one that is careful looks at every file
+    /// before it is read.
     pub(crate) async fn open_sharing(
         lake: &Lake,
         question: &Question,
         mentions: impl Fn(&Term) -> bool,
         shared: Option<&Shared>,
+        is_careful: bool,
     ) -> Result<Session> {
         let trackers = Arc::new(lake.trackers().await?);
         check_clusters(lake, &trackers, question).map_err(Refused)?;
@@ -74,7 +79,7 @@ impl Session {
             .set_bool("datafusion.execution.parquet.bloom_filter_on_read", false);
         let context = SessionContext::new_with_config(config);
         let seen = Arc::new(Mutex::new(Seen::default()));
-        let listing = Arc::new(Listing::new(lake, &trackers));
+        let listing = Arc::new(Listing::new(lake, &trackers, is_careful));
         context.register_object_store(&STORE_URL, listing.store.clone());
         let sight = &question.sight;
         let put = |name: &str, table: &record::Table, provider: Arc<dyn TableProvider>| {
@@ -248,15 +253,20 @@ impl Session {
 
     /// How many files were opened to answer.
     pub fn files_opened(&self) -> usize {
-        self.seen.lock().expect("no holder of this lock panics").opened.len()
+        self.seen.lock().expect("no holder of this lock panics").opened
     }
 
-    /// Whether a file that was read, and not held, is no longer the one that was listed.
+    /// Whether there were files that could not be read.
+    pub(crate) fn files_failed(&self) -> bool {
+        !self.seen.lock().expect("no holder of this lock panics").failed.is_empty()
+    }
+
+    /// Whether a file that was read in parts, and not held, is no longer the one that was listed.
     pub(crate) async fn files_changed(&self) -> bool {
         let files = {
             let seen = self.seen.lock().expect("no holder of this lock panics");
-            let opened = seen.opened.iter().filter(|file| !self.store.holds(&file.location));
-            opened.chain(&seen.failed).cloned().collect::<Vec<_>>()
+            let in_parts = seen.in_parts.iter().filter(|file| !self.store.holds(&file.location));
+            in_parts.chain(&seen.failed).cloned().collect::<Vec<_>>()
         };
         for file in files {
             match self.store.head(&file.location).await {

@@ -5,16 +5,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
+use datafusion::arrow::array::StringViewArray;
 use datafusion::common::runtime::SpawnedTask;
 use hashbrown::HashMap;
 
-use super::execution::{self, Executions};
+use super::execution::{self, Execution, Executions};
 use super::history::{GpuPhase, History, Place};
 use super::link::{Link, Linked, Links};
 use super::owner::{Evictor, Owners};
 use super::phase::Situation;
 use crate::gpu_history::Who;
-use crate::names::{Name, Names};
+use crate::names::Name;
+use crate::side_by_side::side_by_side;
 
 /// An execution of a job on backfill.
 pub(super) struct Attempt {
@@ -93,8 +95,9 @@ impl Outcome {
 
 /// Every attempt on backfill in the period, in an order that follows from what they are.
 pub(super) struct Attempts {
-    pub(super) names: Names,
-    pub(super) list: Vec<Attempt>,
+    /// All texts that they name.
+    pub(super) texts: StringViewArray,
+    pub(super) parts: Vec<Vec<Attempt>>,
 }
 
 impl Attempts {
@@ -115,8 +118,10 @@ impl Attempts {
         let mut names = history.names.clone();
         let executions = Executions::of(executions, &mut names);
         let holds = holds.iter().map(|(cluster, hold)| (names.of(Some(cluster)), *hold)).collect();
+        let texts = SpawnedTask::spawn_blocking(move || names.array());
         let (taken, owners) = (taken.join_unwind().await?, owners.join_unwind().await?);
-        Ok(Attempts { list: attempts(history, &taken, owners, &executions, &holds), names })
+        let parts = attempts(history, &taken, owners, &executions, &holds);
+        Ok(Attempts { texts: texts.join_unwind().await?, parts })
     }
 }
 
@@ -126,7 +131,7 @@ fn attempts(
     mut owners: Owners,
     executions: &Executions,
     holds: &HashMap<Name, i64>,
-) -> Vec<Attempt> {
+) -> Vec<Vec<Attempt>> {
     let links = Links::find(history, phases, executions, holds);
     let places: HashMap<[Name; 3], usize> = history
         .gpus
@@ -135,59 +140,85 @@ fn attempts(
         .map(|(number, gpu)| ([gpu.place.cluster, gpu.place.machine, gpu.gpu_id], number))
         .collect();
     owners.add(&places, executions, &links);
-    let mut attempts = Vec::new();
-    let mut gpus = Vec::new();
-    for (execution, links) in links.of_executions(executions) {
-        if links.is_empty() && !execution.is_backfill {
-            continue;
-        }
-        let of_ids = executions
-            .gpu_ids(execution)
-            .iter()
-            .filter_map(|id| places.get(&[execution.cluster, execution.machine, *id]).copied());
-        gpus.clear();
-        gpus.extend(links.iter().map(|link| phases[link.phase].gpu).chain(of_ids));
-        gpus.sort_unstable();
-        gpus.dedup();
-        let hold = holds.get(&execution.cluster).copied().unwrap_or_default();
-        let is_evicted = execution.outcome == Outcome::Evicted;
-        let evictor = execution.end.filter(|_| is_evicted).and_then(|end| {
-            owners.at(execution.cluster, execution.machine, &gpus, execution.start, end, hold)
-        });
-        let seen = |link: &Link| &phases[link.phase].phase;
-        let last = links.iter().map(seen).max_by_key(|phase| phase.end);
-        let seen_after = last.map(|phase| phase.after);
-        let seen_until = last.map_or(execution.until, |phase| phase.end);
-        attempts.push(Attempt {
-            place: match gpus.first() {
-                Some(gpu) => history.gpus[*gpu].place,
-                None => Place {
-                    cluster: execution.cluster,
-                    machine: execution.machine,
-                    ..Place::default()
-                },
-            },
-            who: execution.who,
-            number: Some(execution.number),
-            gpus: execution.gpus.or_else(|| Some(gpus.len() as i64).filter(|gpus| *gpus > 0)),
-            start: execution.start,
-            end: execution.end,
-            until: execution.end.unwrap_or(execution.until.max(seen_until)),
-            is_start_known: true,
-            outcome: execution.outcome,
-            reason: execution.reason,
-            cause: is_evicted.then_some(match (seen_after, evictor) {
-                (Some(Situation::Drained), _) => "drained",
-                (Some(Situation::Gone), None) => "gone",
-                (Some(Situation::Owner), _) | (_, Some(_)) => "owner",
-                _ => "unknown",
-            }),
-            linked: links.first().map_or(Linked::HistoryOnly, |link| link.linked),
-            evictor,
-        });
-    }
-    attempts.extend(seen_only(history, phases, &links.unlinked, &owners, holds));
+    let known = Known { history, phases, places: &places, owners: &owners, holds };
+    let mut attempts = side_by_side(&executions.list, |first, part| {
+        known.attempts(executions, links.of_executions(first, part))
+    });
+    attempts.push(seen_only(history, phases, &links.unlinked, &owners, holds));
     attempts
+}
+
+/// What is known of all executions.
+struct Known<'a> {
+    history: &'a History,
+    phases: &'a [GpuPhase],
+    /// The GPUs' places, by cluster, machine and id.
+    places: &'a HashMap<[Name; 3], usize>,
+    owners: &'a Owners,
+    holds: &'a HashMap<Name, i64>,
+}
+
+impl Known<'_> {
+    /// Of executions that were on backfill, with the phases that they were seen in.
+    fn attempts<'a>(
+        &self,
+        executions: &Executions,
+        linked: impl Iterator<Item = (&'a Execution, &'a [Link])>,
+    ) -> Vec<Attempt> {
+        let Known { history, phases, places, owners, holds } = self;
+        let mut attempts = Vec::new();
+        let mut gpus = Vec::new();
+        for (execution, links) in linked {
+            if links.is_empty() && !execution.is_backfill {
+                continue;
+            }
+            let of_ids = executions
+                .gpu_ids(execution)
+                .iter()
+                .filter_map(|id| places.get(&[execution.cluster, execution.machine, *id]).copied());
+            gpus.clear();
+            gpus.extend(links.iter().map(|link| phases[link.phase].gpu).chain(of_ids));
+            gpus.sort_unstable();
+            gpus.dedup();
+            let hold = holds.get(&execution.cluster).copied().unwrap_or_default();
+            let is_evicted = execution.outcome == Outcome::Evicted;
+            let evictor = execution.end.filter(|_| is_evicted).and_then(|end| {
+                owners.at(execution.cluster, execution.machine, &gpus, execution.start, end, hold)
+            });
+            let seen = |link: &Link| &phases[link.phase].phase;
+            let last = links.iter().map(seen).max_by_key(|phase| phase.end);
+            let seen_after = last.map(|phase| phase.after);
+            let seen_until = last.map_or(execution.until, |phase| phase.end);
+            attempts.push(Attempt {
+                place: match gpus.first() {
+                    Some(gpu) => history.gpus[*gpu].place,
+                    None => Place {
+                        cluster: execution.cluster,
+                        machine: execution.machine,
+                        ..Place::default()
+                    },
+                },
+                who: execution.who,
+                number: Some(execution.number),
+                gpus: execution.gpus.or_else(|| Some(gpus.len() as i64).filter(|gpus| *gpus > 0)),
+                start: execution.start,
+                end: execution.end,
+                until: execution.end.unwrap_or(execution.until.max(seen_until)),
+                is_start_known: true,
+                outcome: execution.outcome,
+                reason: execution.reason,
+                cause: is_evicted.then_some(match (seen_after, evictor) {
+                    (Some(Situation::Drained), _) => "drained",
+                    (Some(Situation::Gone), None) => "gone",
+                    (Some(Situation::Owner), _) | (_, Some(_)) => "owner",
+                    _ => "unknown",
+                }),
+                linked: links.first().map_or(Linked::HistoryOnly, |link| link.linked),
+                evictor,
+            });
+        }
+        attempts
+    }
 }
 
 /// Phases that no history tells of. Those of one job that began at once are one attempt.

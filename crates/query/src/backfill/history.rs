@@ -1,8 +1,10 @@
 //! How the GPUs of a period went on, on either side.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use anyhow::Result;
+use datafusion::arrow::array::StringViewArray;
 use datafusion::prelude::SessionContext;
 
 use super::phase::{Phase, Situation, Track, Watch};
@@ -14,6 +16,7 @@ pub(super) struct History {
     pub(super) names: Names,
     pub(super) gpus: Vec<Gpu>,
     spans: Vec<Span>,
+    texts: OnceLock<StringViewArray>,
     /// Of each kind of span, on the backfill and on the primary side.
     situations: Vec<(Situation, Situation)>,
 }
@@ -81,7 +84,13 @@ impl History {
             let (primary_use, backfill_use) = (text(kind.primary_use), text(kind.backfill_use));
             (backfill_situation(primary_use, backfill_use), primary_situation(primary_use))
         });
-        Ok(History { situations: situations.collect(), names, gpus, spans })
+        let (situations, texts) = (situations.collect(), OnceLock::new());
+        Ok(History { situations, names, gpus, spans, texts })
+    }
+
+    /// All texts, by the numbers of their names.
+    pub(super) fn texts(&self) -> &StringViewArray {
+        self.texts.get_or_init(|| self.names.array())
     }
 
     /// How the backfill side of each GPU went on that is offered for backfill at any time.

@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 use super::execution::{Execution, Executions};
 use super::history::{GpuPhase, History, Place};
 use crate::names::Name;
+use crate::side_by_side::side_by_side;
 
 /// How spans and history met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +55,7 @@ impl Links {
             executions.gpu_ids(execution).iter().map(move |id| (*id, place))
         }));
         let executions = &executions.list;
-        let mut links = Links { list: Vec::new(), unlinked: Vec::new() };
-        for (number, GpuPhase { gpu, phase }) in phases.iter().enumerate() {
+        let found = |GpuPhase { gpu, phase }: &GpuPhase| {
             let gpu = &history.gpus[*gpu];
             let Place { cluster, machine, .. } = gpu.place;
             let hold = holds.get(&cluster).copied().unwrap_or_default();
@@ -63,7 +63,7 @@ impl Links {
             let overlap = |execution: &Execution| {
                 execution.until.min(phase.end + hold) - execution.start.max(phase.start - hold)
             };
-            let found = if phase.who.job != Name::UNKNOWN {
+            if phase.who.job != Name::UNKNOWN {
                 by_job
                     .get(phase.who.job)
                     .filter(|found| executions[*found].cluster == cluster)
@@ -81,25 +81,40 @@ impl Links {
                     .filter(|found| executions[*found].start.abs_diff(phase.start) <= hold as u64)
                     .min_by_key(|found| executions[*found].start.abs_diff(phase.start))
                     .map(|found| (Linked::ByGpu, found))
-            };
-            match found {
-                Some((linked, execution)) => {
-                    links.list.push(Link { execution, linked, phase: number });
-                }
-                None => links.unlinked.push(number),
             }
+        };
+        let parts = side_by_side(phases, |first, part| {
+            let mut links = Links { list: Vec::new(), unlinked: Vec::new() };
+            for (number, phase) in (first..).zip(part) {
+                match found(phase) {
+                    Some((linked, execution)) => {
+                        links.list.push(Link { execution, linked, phase: number });
+                    }
+                    None => links.unlinked.push(number),
+                }
+            }
+            links.list.sort_unstable_by_key(|link| (link.execution, link.phase));
+            links
+        });
+        let mut links = Links { list: Vec::new(), unlinked: Vec::new() };
+        for part in parts {
+            links.list.extend(part.list);
+            links.unlinked.extend(part.unlinked);
         }
-        links.list.sort_unstable_by_key(|link| (link.execution, link.phase));
+        // Stable, since it makes use of what is in order already.
+        links.list.sort_by_key(|link| (link.execution, link.phase));
         links
     }
 
-    /// Of each execution, the phases that it was seen in.
+    /// Of each of some executions that follow one another, the phases that it was seen in.
     pub(super) fn of_executions<'a>(
         &'a self,
-        executions: &'a Executions,
+        first: usize,
+        executions: &'a [Execution],
     ) -> impl Iterator<Item = (&'a Execution, &'a [Link])> {
-        let mut rest = &self.list[..];
-        executions.list.iter().enumerate().map(move |(place, execution)| {
+        let before = self.list.partition_point(|link| link.execution < first);
+        let mut rest = &self.list[before..];
+        (first..).zip(executions).map(move |(place, execution)| {
             let count = rest.iter().take_while(|link| link.execution == place).count();
             let (links, others) = rest.split_at(count);
             rest = others;

@@ -18,7 +18,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::array::{RecordBatch, RecordBatchOptions, StringViewArray};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
@@ -39,7 +39,7 @@ use column::Column;
 use history::{Gpu, History};
 
 use crate::judgement::Judgement;
-use crate::names::Names;
+use crate::side_by_side::side_by_side;
 use crate::{Question, Term, mentions, term};
 
 /// Every table of backfill: its name, and what a row of it is.
@@ -152,23 +152,30 @@ fn schema<Row>(columns: &[Column<Row>]) -> Schema {
 
 /// The rows of a table as a statement needs them: some columns, in pieces that are worked on side
 /// by side.
-fn batches<Row>(
+fn batches<Row: Sync>(
     columns: &[Column<Row>],
     schema: &SchemaRef,
     projection: &[usize],
-    (names, gpus, rows): (&Names, &[Gpu], &[Row]),
+    (texts, gpus, parts): (&StringViewArray, &[Gpu], &[&[Row]]),
     partitions: usize,
 ) -> Result<Vec<Vec<RecordBatch>>> {
     const ROWS_AT_ONCE: usize = 8192; // as many as DataFusion takes
-    let texts = names.array();
-    let arrays = projection.iter().map(|place| columns[*place].array(&texts, gpus, rows)).collect();
-    let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
     let schema = Arc::new(schema.project(projection)?);
-    let all = RecordBatch::try_new_with_options(schema, arrays, &options)?;
+    let batch = |rows: &[Row]| {
+        let arrays = projection.iter().map(|place| columns[*place].array(texts, gpus, rows));
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        RecordBatch::try_new_with_options(schema.clone(), arrays.collect(), &options)
+    };
+    let parts = parts.iter().flat_map(|rows| side_by_side(rows, |_, part| batch(part)));
     let mut pieces: Vec<Vec<RecordBatch>> = vec![Vec::new(); partitions];
-    for (piece, start) in (0..all.num_rows()).step_by(ROWS_AT_ONCE).enumerate() {
-        let length = ROWS_AT_ONCE.min(all.num_rows() - start);
-        pieces[piece % partitions].push(all.slice(start, length));
+    let mut count = 0;
+    for part in parts {
+        let part = part?;
+        for start in (0..part.num_rows()).step_by(ROWS_AT_ONCE) {
+            let length = ROWS_AT_ONCE.min(part.num_rows() - start);
+            pieces[count % partitions].push(part.slice(start, length));
+            count += 1;
+        }
     }
     Ok(pieces)
 }
@@ -183,7 +190,8 @@ impl BackfillTable {
         if self.kind == Kind::BackfillAttempt {
             let attempts = self.question.attempts(context).await?;
             let history = self.question.history(context).await?;
-            let rows = (&attempts.names, &history.gpus[..], &attempts.list[..]);
+            let parts: Vec<_> = attempts.parts.iter().map(Vec::as_slice).collect();
+            let rows = (&attempts.texts, &history.gpus[..], &parts[..]);
             let columns = column::of_attempts();
             return Ok(batches(&columns, &self.schema, projection, rows, partitions)?);
         }
@@ -192,7 +200,7 @@ impl BackfillTable {
             Kind::PrimaryPhase => history.primary_phases(),
             _ => history.backfill_phases(),
         };
-        let rows = (&history.names, &history.gpus[..], &phases[..]);
+        let rows = (history.texts(), &history.gpus[..], &[&phases[..]][..]);
         Ok(batches(&column::of_phases(), &self.schema, projection, rows, partitions)?)
     }
 }

@@ -58,7 +58,7 @@ impl Owners {
         executions: &Executions,
         links: &Links,
     ) {
-        for (execution, links) in links.of_executions(executions) {
+        for (execution, links) in links.of_executions(0, &executions.list) {
             if execution.is_backfill || !links.is_empty() {
                 continue;
             }
