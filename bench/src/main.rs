@@ -8,6 +8,9 @@
 //! `bench slots FOLDER MACHINES LOOKS` writes what the simulated `condor_status` prints every five
 //! minutes, a file a look; `bench cycles FOLDER NODES JOBS_A_DAY LOOKS NOW` the same of what
 //! a SLURM cluster is asked in a cycle, a file a command, until now.
+//!
+//! `bench rewrite DATA_DIR CLUSTER` puts files of jobs that another program wrote into a lake, in the
+//! layout of ours, anew as we write them.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
@@ -20,7 +23,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::Lake;
-use record::Job;
+use record::{Job, Record};
 use source::simulated::{Scale, Simulated, Site};
 use source::slurm::{self, Offered, Sacct};
 use source::{Command, Machine, Parser, htcondor};
@@ -41,6 +44,9 @@ fn main() -> Result<()> {
         ["ingest", folder, data_dir] => tokio::runtime::Builder::new_current_thread()
             .build()?
             .block_on(ingest(Path::new(folder), Path::new(data_dir))),
+        ["rewrite", data_dir, cluster] => tokio::runtime::Builder::new_current_thread()
+            .build()?
+            .block_on(rewrite(Path::new(data_dir), cluster)),
         ["slots", folder, machines, looks] => {
             slots(Path::new(folder), machines.parse()?, looks.parse()?)
         }
@@ -197,6 +203,19 @@ fn moved(text: &[u8], seconds: i64) -> Vec<u8> {
         }
     }
     moved
+}
+
+async fn rewrite(data_dir: &Path, cluster: &str) -> Result<()> {
+    let lake = Lake::open(data_dir)?;
+    let files = lake.files(&Job::TABLE, &lake.trackers().await?).await?;
+    for file in files.iter().filter(|file| file.cluster == cluster) {
+        let jobs: Vec<Job> = lake.read(cluster, &file.meta.location).await?;
+        fs::remove_file(data_dir.join(file.meta.location.as_ref()))?;
+        let mut writer = lake.writer(cluster).await?;
+        writer.upsert(&jobs).await?;
+        writer.finish()?;
+    }
+    Ok(())
 }
 
 async fn ingest(folder: &Path, data_dir: &Path) -> Result<()> {

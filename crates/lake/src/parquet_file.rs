@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, anyhow, bail};
+use arrow::array::RecordBatch;
+use arrow::compute::partition;
 use arrow::datatypes::{DataType, TimeUnit};
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -36,8 +38,17 @@ pub(crate) struct Footer {
 /// The bytes of a file with these rows, in the order given.
 pub(crate) fn encode<R: Record>(rows: &[&R]) -> Result<(Vec<u8>, Footer)> {
     let table = R::TABLE;
+    let mut properties = properties(&table);
+    // Of a small file every column is looked at before it is written.
+    let small: Vec<RecordBatch> = match rows.len() {
+        ..=ROWS_A_BATCH => rows.chunks(ROWS_A_BATCH_WRITTEN).map(R::to_batch).collect(),
+        _ => Vec::new(),
+    };
+    if !small.is_empty() {
+        properties = without_needless_compression(&table, properties, &small)?;
+    }
     let options = ArrowWriterOptions::new()
-        .with_properties(properties(&table))
+        .with_properties(properties)
         // The Arrow schema follows from the Parquet one; embedded it takes more than many a
         // small day's rows.
         .with_skip_arrow_metadata(true);
@@ -45,11 +56,52 @@ pub(crate) fn encode<R: Record>(rows: &[&R]) -> Result<(Vec<u8>, Footer)> {
     let mut writer = ArrowWriter::try_new_with_options(&mut bytes, table.schema().into(), options)?;
     // Batches bound the memory that the columns take beside the rows, and each is read once for
     // each column: a small one stays in the processor's cache.
-    for rows in rows.chunks(ROWS_A_BATCH_WRITTEN) {
-        writer.write(&R::to_batch(rows))?;
+    if small.is_empty() {
+        for rows in rows.chunks(ROWS_A_BATCH_WRITTEN) {
+            writer.write(&R::to_batch(rows))?;
+        }
+    }
+    for batch in &small {
+        writer.write(batch)?;
     }
     let metadata = writer.close()?;
     Ok((bytes, footer(&table, &metadata)))
+}
+
+/// Leaves columns as they are in which hardly anything changes: they are a few bytes, of which
+/// compression makes more, and whoever reads the file would set up what undoes it for each.
+fn without_needless_compression(
+    table: &Table,
+    properties: WriterProperties,
+    batches: &[RecordBatch],
+) -> Result<WriterProperties> {
+    const FEW_CHANGES: usize = 64;
+    let mut properties = properties.into_builder();
+    for (place, column) in table.columns.iter().enumerate() {
+        // What is not told by its place in a dictionary takes as much however often it is said, and so
+        // do truths, a bit each.
+        let is_long = encoding_of_unlike(table, column).is_some()
+            || (column.data_type)() == DataType::Boolean;
+        let is_unknown = |batch: &RecordBatch| {
+            let cells = batch.column(place);
+            cells.null_count() == cells.len()
+        };
+        if is_long && !batches.iter().all(is_unknown) {
+            continue;
+        }
+        let mut changes = 0;
+        for batch in batches {
+            changes += partition(&[batch.column(place).clone()])?.len();
+            if changes > FEW_CHANGES {
+                break;
+            }
+        }
+        if changes <= FEW_CHANGES {
+            let column = ColumnPath::from(column.name);
+            properties = properties.set_column_compression(column, Compression::UNCOMPRESSED);
+        }
+    }
+    Ok(properties.build())
 }
 
 /// The rows of a file.

@@ -5,7 +5,7 @@ use std::ops::Index;
 use std::sync::LazyLock;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder, UInt32Array,
+    Array, ArrayRef, AsArray, MAX_INLINE_VIEW_LEN, StringViewArray, StringViewBuilder, UInt32Array,
 };
 use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::DataType;
@@ -111,26 +111,43 @@ pub(crate) fn column(array: &StringViewArray, each: impl Iterator<Item = Name>) 
     take(array, &places, None).expect("every name has its text")
 }
 
-/// Reads a column of texts row after row; most say what the one before says.
+/// Reads a column of texts row after row; most say what one before says.
 pub(crate) struct TextColumn {
     column: StringViewArray,
+    /// Names by their views, of which two that are equal are of the same text.
+    recent: Box<[Option<(u128, Name)>; RECENT]>,
+    /// A long text, and its name: its view is its own.
     last: Option<(usize, Name)>,
 }
+
+const RECENT: usize = 256;
 
 impl TextColumn {
     /// Words that a term writes itself have another type than those of a table.
     pub(crate) fn new(column: &ArrayRef) -> Result<TextColumn, ArrowError> {
         let column = cast(column, &DataType::Utf8View)?.as_string_view().clone();
-        Ok(TextColumn { column, last: None })
+        Ok(TextColumn { column, recent: Box::new([None; RECENT]), last: None })
     }
 
     pub(crate) fn name(&mut self, row: usize, names: &mut Names) -> Name {
-        let text = |row: usize| self.column.is_valid(row).then(|| self.column.value(row));
-        let name = match self.last {
-            Some((last, name)) if text(last) == text(row) => name,
-            _ => names.of(text(row)),
-        };
-        self.last = Some((row, name));
-        name
+        if self.column.is_null(row) {
+            return Name::UNKNOWN;
+        }
+        let view = self.column.views()[row];
+        if view as u32 > MAX_INLINE_VIEW_LEN {
+            let text = self.column.value(row);
+            let name = match self.last {
+                Some((last, name)) if self.column.value(last) == text => name,
+                _ => names.of(Some(text)),
+            };
+            self.last = Some((row, name));
+            return name;
+        }
+        let mixed = (view as u64 ^ (view >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let recent = &mut self.recent[(mixed >> 56) as usize];
+        match recent {
+            Some((known, name)) if *known == view => *name,
+            _ => recent.insert((view, names.of(Some(self.column.value(row))))).1,
+        }
     }
 }

@@ -36,9 +36,9 @@ fn moment_type() -> DataType {
 }
 
 /// One cell type and its optional form: how it is made into an array (from a reference, so that
-/// a text is not copied on the way), and how one cell comes out.
+/// a text is not copied on the way), and how the cells come out.
 macro_rules! cell {
-    ($rust:ty, $type:expr, $array:ty, |$cell:ident| $to:expr, $bits:expr, |$built:ident| $finish:expr, $from:expr) => {
+    ($rust:ty, $type:expr, $array:ty, |$cell:ident| $to:expr, $bits:expr, |$built:ident| $finish:expr, |$read:ident| $cells:expr) => {
         impl Cell for Option<$rust> {
             const NULLABLE: bool = true;
 
@@ -66,8 +66,8 @@ macro_rules! cell {
                     .as_any()
                     .downcast_ref::<$array>()
                     .expect("the column was cast to this array's type");
-                let from: fn(_) -> Result<$rust, String> = $from;
-                array.iter().map(|cell| cell.map(from).transpose()).collect()
+                let $read = array.iter();
+                $cells
             }
 
             fn hash_cell(&self, hasher: &mut impl Hasher) {
@@ -112,29 +112,17 @@ cell!(
     |cell| cell.as_str(),
     identity,
     |array| array,
-    |cell: &str| Ok(cell.into())
+    |cells| Ok(cells.map(|cell| cell.map(Text::from)).collect())
 );
-cell!(i64, DataType::Int64, Int64Array, |cell| *cell, identity, |array| array, |cell: i64| Ok(
-    cell
+cell!(i64, DataType::Int64, Int64Array, |cell| *cell, identity, |array| array, |cells| Ok(
+    cells.collect()
 ));
-cell!(
-    f64,
-    DataType::Float64,
-    Float64Array,
-    |cell| *cell,
-    f64::to_bits,
-    |array| array,
-    |cell: f64| Ok(cell)
-);
-cell!(
-    bool,
-    DataType::Boolean,
-    BooleanArray,
-    |cell| *cell,
-    identity,
-    |array| array,
-    |cell: bool| Ok(cell)
-);
+cell!(f64, DataType::Float64, Float64Array, |cell| *cell, f64::to_bits, |array| array, |cells| Ok(
+    cells.collect()
+));
+cell!(bool, DataType::Boolean, BooleanArray, |cell| *cell, identity, |array| array, |cells| Ok(
+    cells.collect()
+));
 cell!(
     Timestamp,
     moment_type(),
@@ -142,5 +130,8 @@ cell!(
     |cell| cell.as_microsecond(),
     identity,
     |array| array.with_timezone("UTC"),
-    |cell: i64| Timestamp::from_microsecond(cell).map_err(|error| error.to_string())
+    |cells| {
+        let moment = |cell| Timestamp::from_microsecond(cell).map_err(|error| error.to_string());
+        cells.map(|cell| cell.map(moment).transpose()).collect()
+    }
 );

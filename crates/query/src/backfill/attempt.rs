@@ -108,11 +108,8 @@ impl Attempts {
         holds: &BTreeMap<String, i64>,
     ) -> Result<Attempts> {
         let seen = history.clone();
-        let taken = SpawnedTask::spawn_blocking(move || {
-            let mut phases = seen.backfill_phases();
-            phases.retain(|phase| phase.phase.situation == Situation::Taken);
-            phases
-        });
+        let is_taken = |situation| situation == Situation::Taken;
+        let taken = SpawnedTask::spawn_blocking(move || seen.backfill_phases(is_taken));
         let seen = history.clone();
         let owners = SpawnedTask::spawn_blocking(move || Owners::seen(&seen));
         let mut names = history.names.clone();

@@ -93,9 +93,10 @@ impl History {
         self.texts.get_or_init(|| self.names.array())
     }
 
-    /// How the backfill side of each GPU went on that is offered for backfill at any time.
-    pub(super) fn backfill_phases(&self) -> Vec<GpuPhase> {
-        self.phases(|span| {
+    /// How the backfill side of each GPU went on that is offered for backfill at any time: the phases
+    /// of which the situation is wanted.
+    pub(super) fn backfill_phases(&self, wanted: impl Fn(Situation) -> bool) -> Vec<GpuPhase> {
+        self.phases(wanted, |span| {
             let (situation, _) = self.situations[span.kind as usize];
             let who = match situation {
                 Situation::Taken => span.backfill,
@@ -107,16 +108,20 @@ impl History {
         })
     }
 
-    /// How the owner's side of each GPU went on.
-    pub(super) fn primary_phases(&self) -> Vec<GpuPhase> {
-        self.phases(|span| {
+    /// How the owner's side of each GPU went on, likewise.
+    pub(super) fn primary_phases(&self, wanted: impl Fn(Situation) -> bool) -> Vec<GpuPhase> {
+        self.phases(wanted, |span| {
             let (_, situation) = self.situations[span.kind as usize];
             let is_owners = situation == Situation::Owner;
             Some((situation, if is_owners { span.primary } else { Who::default() }))
         })
     }
 
-    fn phases(&self, side: impl Fn(&Span) -> Option<(Situation, Who)>) -> Vec<GpuPhase> {
+    fn phases(
+        &self,
+        wanted: impl Fn(Situation) -> bool,
+        side: impl Fn(&Span) -> Option<(Situation, Who)>,
+    ) -> Vec<GpuPhase> {
         let mut watches: HashMap<Name, Watch> = HashMap::new();
         let mut phases = Vec::new();
         for spans in self.spans.chunk_by(|one, other| one.gpu == other.gpu) {
@@ -127,9 +132,11 @@ impl History {
                 watch.add(span.start, span.end);
                 let Some((situation, who)) = side(span) else { continue };
                 let over = track.add(span.start, span.end, situation, who);
+                let over = over.filter(|phase| wanted(phase.situation));
                 phases.extend(over.map(|phase| GpuPhase { gpu, phase }));
             }
-            phases.extend(track.finish().map(|phase| GpuPhase { gpu, phase }));
+            let last = track.finish().filter(|phase| wanted(phase.situation));
+            phases.extend(last.map(|phase| GpuPhase { gpu, phase }));
         }
         let watches: HashMap<Name, Watch> =
             watches.into_iter().map(|(cluster, watch)| (cluster, watch.joined())).collect();

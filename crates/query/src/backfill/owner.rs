@@ -43,10 +43,9 @@ impl Owners {
             machine_of,
             machines,
         };
-        for GpuPhase { gpu, phase } in history.primary_phases() {
-            if phase.situation == Situation::Owner {
-                owners.push(gpu, phase.start, phase.who);
-            }
+        let is_owners = |situation| situation == Situation::Owner;
+        for GpuPhase { gpu, phase } in history.primary_phases(is_owners) {
+            owners.push(gpu, phase.start, phase.who);
         }
         owners
     }
