@@ -28,6 +28,7 @@ use datafusion::physical_plan::empty::EmptyExec;
 use futures::{StreamExt, stream};
 use jiff::civil::Date;
 use lake::{LakeFile, TimeRange};
+use record::{GpuSpan, Record};
 use report::SkippedFile;
 
 use crate::file_reader::{FileReaders, is_read_at_once};
@@ -105,8 +106,11 @@ impl LakeTable {
         });
         let groups = FileGroup::new(files.collect())
             .split_files(state.config_options().execution.target_partitions);
+        let mut options = state.default_table_options().parquet;
+        // A day of GPUs is one group of rows, of which the tracker knows what its footer says.
+        options.global.pruning &= self.table.name != GpuSpan::TABLE.name;
         let source = ParquetSource::new(self.schema.clone())
-            .with_table_parquet_options(state.default_table_options().parquet)
+            .with_table_parquet_options(options)
             .with_parquet_file_reader_factory(Arc::new(FileReaders {
                 store: self.listing.store.clone(),
                 footers: state.runtime_env().cache_manager.get_file_metadata_cache(),

@@ -2,18 +2,15 @@
 
 use std::hash::BuildHasher;
 use std::ops::Index;
-use std::sync::LazyLock;
 
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, MAX_INLINE_VIEW_LEN, StringViewArray, StringViewBuilder, UInt32Array,
+    make_view,
 };
 use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::error::ArrowError;
-use hashbrown::{DefaultHashBuilder, HashTable};
-
-/// One for all, so that names learn from one another without a look at the texts.
-static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 /// A text, or that it is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,32 +32,37 @@ pub(crate) struct Names {
     texts: String,
     /// Where each ends.
     ends: Vec<usize>,
-    /// By [`HASHER`], of each.
-    hashes: Vec<u64>,
-    places: HashTable<u32>,
+    /// By their views, those that are short enough to be in them: most are, and to find one is one look.
+    short: HashMap<u128, Name>,
+    long: HashTable<Name>,
+    hasher: DefaultHashBuilder,
 }
 
 impl Names {
     pub(crate) fn of(&mut self, text: Option<&str>) -> Name {
-        let Some(text) = text else { return Name::UNKNOWN };
-        self.of_hashed(text, HASHER.hash_one(text))
+        match text {
+            Some(text) if text.len() <= MAX_INLINE_VIEW_LEN as usize => {
+                self.of_short(text, make_view(text.as_bytes(), 0, 0))
+            }
+            Some(text) => self.of_long(text),
+            None => Name::UNKNOWN,
+        }
     }
 
-    fn of_hashed(&mut self, text: &str, hash: u64) -> Name {
-        let Names { texts, ends, hashes, places } = self;
-        let is_known = |place: &u32| {
-            let place = *place as usize;
-            hashes[place] == hash && at(texts, ends, place) == text
-        };
-        if let Some(place) = places.find(hash, is_known) {
-            return Name(place + 1);
+    fn of_short(&mut self, text: &str, view: u128) -> Name {
+        let Names { texts, ends, short, .. } = self;
+        *short.entry(view).or_insert_with(|| put(texts, ends, text))
+    }
+
+    fn of_long(&mut self, text: &str) -> Name {
+        let Names { texts, ends, long, hasher, .. } = self;
+        let hash = hasher.hash_one(text);
+        if let Some(name) = long.find(hash, |known| at(texts, ends, *known) == text) {
+            return *name;
         }
-        let place = u32::try_from(ends.len()).expect("a period has fewer than 2³² names");
-        places.insert_unique(hash, place, |place| hashes[*place as usize]);
-        texts.push_str(text);
-        ends.push(texts.len());
-        hashes.push(hash);
-        Name(place + 1)
+        let name = put(texts, ends, text);
+        long.insert_unique(hash, name, |known| hasher.hash_one(at(texts, ends, *known)));
+        name
     }
 
     /// Adds the texts of others, and tells by what names they are known here.
@@ -68,23 +70,21 @@ impl Names {
         let count = others.ends.len();
         let mut renamed = Vec::with_capacity(count + 1);
         renamed.push(Name::UNKNOWN);
-        self.places.reserve(count, |place| self.hashes[*place as usize]);
-        renamed.extend((0..count).map(|place| {
-            self.of_hashed(at(&others.texts, &others.ends, place), others.hashes[place])
-        }));
+        self.short.reserve(others.short.len());
+        renamed.extend((1..=count as u32).map(|name| self.of(others.text(Name(name)))));
         Renamed(renamed)
     }
 
     pub(crate) fn text(&self, name: Name) -> Option<&str> {
-        Some(at(&self.texts, &self.ends, name.0.checked_sub(1)? as usize))
+        (name != Name::UNKNOWN).then(|| at(&self.texts, &self.ends, name))
     }
 
     /// All texts, by the numbers of their names, for [`column`].
     pub(crate) fn array(&self) -> StringViewArray {
         let mut array = StringViewBuilder::with_capacity(self.ends.len() + 1);
         array.append_null();
-        (0..self.ends.len())
-            .for_each(|place| array.append_value(at(&self.texts, &self.ends, place)));
+        (1..=self.ends.len() as u32)
+            .for_each(|name| array.append_value(at(&self.texts, &self.ends, Name(name))));
         array.finish()
     }
 }
@@ -100,9 +100,16 @@ impl Index<Name> for Renamed {
     }
 }
 
-fn at<'a>(texts: &'a str, ends: &[usize], place: usize) -> &'a str {
+fn at<'a>(texts: &'a str, ends: &[usize], name: Name) -> &'a str {
+    let place = name.number() - 1;
     let start = place.checked_sub(1).map_or(0, |before| ends[before]);
     &texts[start..ends[place]]
+}
+
+fn put(texts: &mut String, ends: &mut Vec<usize>, text: &str) -> Name {
+    texts.push_str(text);
+    ends.push(texts.len());
+    Name(u32::try_from(ends.len()).expect("a period has fewer than 2³² names"))
 }
 
 /// A column of texts, which share the bytes of [`Names::array`].
@@ -138,7 +145,7 @@ impl TextColumn {
             let text = self.column.value(row);
             let name = match self.last {
                 Some((last, name)) if self.column.value(last) == text => name,
-                _ => names.of(Some(text)),
+                _ => names.of_long(text),
             };
             self.last = Some((row, name));
             return name;
@@ -147,7 +154,7 @@ impl TextColumn {
         let recent = &mut self.recent[(mixed >> 56) as usize];
         match recent {
             Some((known, name)) if *known == view => *name,
-            _ => recent.insert((view, names.of(Some(self.column.value(row))))).1,
+            _ => recent.insert((view, names.of_short(self.column.value(row), view))).1,
         }
     }
 }

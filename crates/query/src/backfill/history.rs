@@ -140,8 +140,9 @@ impl History {
         }
         let watches: HashMap<Name, Watch> =
             watches.into_iter().map(|(cluster, watch)| (cluster, watch.joined())).collect();
-        for phase in &mut phases {
-            watches[&self.gpus[phase.gpu].place.cluster].tell(&mut phase.phase);
+        for of_one in phases.chunk_by_mut(|one, other| one.gpu == other.gpu) {
+            let watch = &watches[&self.gpus[of_one[0].gpu].place.cluster];
+            of_one.iter_mut().for_each(|phase| watch.tell(&mut phase.phase));
         }
         phases
     }

@@ -196,12 +196,17 @@ impl BackfillTable {
             return Ok(batches(&columns, &self.schema, projection, rows, partitions)?);
         }
         let history = self.question.history(context).await?;
-        let phases = match self.kind {
-            Kind::PrimaryPhase => history.primary_phases(|_| true),
-            _ => history.backfill_phases(|_| true),
-        };
-        let rows = (history.texts(), &history.gpus[..], &[&phases[..]][..]);
-        Ok(batches(&column::of_phases(), &self.schema, projection, rows, partitions)?)
+        let (kind, schema, projection) = (self.kind, self.schema.clone(), projection.to_vec());
+        // Beside the other tables of the statement.
+        let made = SpawnedTask::spawn_blocking(move || {
+            let phases = match kind {
+                Kind::PrimaryPhase => history.primary_phases(|_| true),
+                _ => history.backfill_phases(|_| true),
+            };
+            let rows = (history.texts(), &history.gpus[..], &[&phases[..]][..]);
+            batches(&column::of_phases(), &schema, &projection, rows, partitions)
+        });
+        Ok(made.join_unwind().await??)
     }
 }
 
