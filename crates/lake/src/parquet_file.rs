@@ -284,3 +284,37 @@ pub(crate) fn decode_to_rewrite<R: Record>(cluster: &str, bytes: Bytes) -> Resul
         .and_then(|()| decode(cluster, bytes))
         .context("the file is left as it is")
 }
+
+#[cfg(test)]
+mod tests {
+    use record::GpuSample;
+
+    use super::*;
+    use crate::tests::gpu_sample;
+
+    #[test]
+    fn columns_in_which_hardly_anything_changes_are_not_compressed() {
+        let sample = |number: usize| GpuSample {
+            device_name: Some(if number < 50 { "A100" } else { "H200" }.into()),
+            capability: None,
+            interactive: Some(false),
+            ..gpu_sample(&format!("GPU-{number:08}"), Timestamp::UNIX_EPOCH, "Claimed")
+        };
+        let samples: Vec<GpuSample> = (0..100).map(sample).collect();
+        let (bytes, _) = encode(&samples.iter().collect::<Vec<_>>()).unwrap();
+        let metadata = ParquetMetaDataReader::new().parse_and_finish(&Bytes::from(bytes)).unwrap();
+        let is_compressed = |name: &str| {
+            let columns = metadata.row_group(0).columns();
+            let column = columns.iter().find(|column| column.column_descr().name() == name);
+            column.unwrap().compression() != Compression::UNCOMPRESSED
+        };
+        for (column, expected) in [
+            ("device_name", false),
+            ("capability", false), // unknown in every row
+            ("gpu_id", true),
+            ("interactive", true), // a bit each
+        ] {
+            assert_eq!(is_compressed(column), expected, "{column}");
+        }
+    }
+}

@@ -169,4 +169,44 @@ mod tests {
         assert_eq!(heard.recv().await, Some("dropped"));
         server.abort();
     }
+
+    #[test]
+    fn a_question_that_takes_long_holds_up_nobody_else() {
+        use std::io::{Read, Write};
+        let mut worker = runtime::Builder::new_multi_thread();
+        let worker = worker.worker_threads(1).enable_all().build().unwrap();
+        let (go_on, wait) = std::sync::mpsc::channel::<()>();
+        let wait = Arc::new(std::sync::Mutex::new(wait));
+        let busy = move || {
+            // The only thread that makes pages is held, as by a question that computes.
+            let _ = wait.lock().unwrap().recv();
+            async { "made" }
+        };
+        let pages = made_by(worker.handle(), Router::new().route("/page", get(busy)));
+        let router = pages.merge(Router::new().route("/metrics", get(|| async { "metrics" })));
+        let listener = worker.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let server = worker.spawn(serve(listener, router, async {
+            let _ = stopped.await;
+        }));
+        let ask = |path: &str| {
+            let mut client = std::net::TcpStream::connect(address).unwrap();
+            let request =
+                format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+            client.write_all(request.as_bytes()).unwrap();
+            client
+        };
+        let heard = |mut client: std::net::TcpStream| {
+            let mut answer = String::new();
+            client.read_to_string(&mut answer).unwrap();
+            answer.lines().last().unwrap_or_default().to_owned()
+        };
+        let page = ask("/page");
+        assert_eq!(heard(ask("/metrics")), "metrics");
+        go_on.send(()).unwrap();
+        assert_eq!(heard(page), "made");
+        stop.send(()).unwrap();
+        worker.block_on(server).unwrap().unwrap();
+    }
 }

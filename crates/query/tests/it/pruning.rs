@@ -109,6 +109,26 @@ async fn skipping_files_does_not_change_the_answer() {
 }
 
 #[tokio::test]
+async fn a_file_that_rotted_unnoticed_is_named_and_the_rest_is_answered() {
+    let site = year().await;
+    let broken = site.lake.root().join("processed/job/cluster=maple/date=2025-06-01/job.parquet");
+    let modified = std::fs::metadata(&broken).unwrap().modified().unwrap();
+    let mut bytes = std::fs::read(&broken).unwrap();
+    // Its footer; as long and as old as it was, so that its tracker still knows it.
+    let length = bytes.len();
+    bytes[length - 60..length - 8].fill(0xff);
+    std::fs::write(&broken, &bytes).unwrap();
+    std::fs::File::options().write(true).open(&broken).unwrap().set_modified(modified).unwrap();
+
+    let report = query::sql(&site.lake, "SELECT job_id FROM job", 10_000, &site.question);
+    let report = report.await.unwrap();
+
+    assert_eq!(report.table.rows.len(), 3641, "of 3651 jobs all but the ten of its day");
+    assert_eq!(report.coverage.skipped.len(), 1);
+    assert_eq!(report.coverage.skipped[0].path, broken.display().to_string());
+}
+
+#[tokio::test]
 async fn a_truncated_file_is_named_and_the_rest_is_answered() {
     let site = year().await;
     let broken = site.lake.root().join("processed/job/cluster=maple/date=2025-06-01/job.parquet");
