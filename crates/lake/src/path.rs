@@ -72,6 +72,11 @@ pub(crate) fn cluster_of_raw(path: &Path) -> Option<String> {
     name.as_ref().ends_with(".zst").then_some(cluster)
 }
 
+/// The day that a file of the archive is about.
+pub(crate) fn date_of_raw(path: &Path) -> Option<Date> {
+    path.parts().nth(3)?.as_ref().strip_prefix("date=")?.parse().ok()
+}
+
 /// The folder of trackers.
 pub(crate) fn tracker_folder() -> Path {
     Path::from("tracker")

@@ -1,9 +1,11 @@
 //! The command line, and its help.
 
+mod archive;
 mod pages;
 mod post;
 mod shell;
 
+pub(crate) use archive::{Prune, Reprocess};
 pub(crate) use pages::Pages;
 pub(crate) use post::{Digest, Notify};
 pub(crate) use shell::{Completions, Man};
@@ -64,6 +66,8 @@ pub(crate) enum Command {
     Collect(Collect),
     /// Derive the tables again from what the schedulers printed
     Reprocess(Reprocess),
+    /// Remove what the schedulers printed long ago
+    Prune(Prune),
     /// Show all about the last days: totals, users, nodes, states, efficiency, waste
     Analyze(Analyze),
     /// Answer a question about the history
@@ -162,24 +166,6 @@ fn cadence(written: &str) -> Result<Duration> {
         }
         _ => bail!("write a whole number and s, m or h, such as 5m, up to 24h"),
     }
-}
-
-#[derive(Args)]
-#[command(after_help = "Examples:\n  \
-    plimsoll reprocess                            everything, after an update that reads more\n  \
-    plimsoll reprocess --from 2026-11-01 --to 2026-12-01\n\n\
-    What the schedulers printed is kept in raw/ and read again, as it came. Rows of which nothing\n\
-    was kept there, such as imported ones, stay as they are. No scheduler is asked.")]
-pub(crate) struct Reprocess {
-    /// Only rows of this UTC day and later
-    #[arg(long, value_name = "DATE")]
-    pub(crate) from: Option<Date>,
-    /// Only rows before this UTC day
-    #[arg(long, value_name = "DATE")]
-    pub(crate) to: Option<Date>,
-    /// Only this cluster; may be given several times
-    #[arg(long, value_name = "NAME")]
-    pub(crate) cluster: Vec<String>,
 }
 
 #[derive(Args)]

@@ -66,6 +66,9 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Reprocess(arguments) => {
             runtime.block_on(command::reprocess::run(&site.load()?, &arguments))
         }
+        Command::Prune(arguments) => {
+            runtime.block_on(command::prune::run(&site.load()?, &arguments))
+        }
         Command::Analyze(arguments) => {
             runtime.block_on(command::analyze::run(&site.load()?, &arguments))
         }

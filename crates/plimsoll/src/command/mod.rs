@@ -20,6 +20,7 @@ pub(crate) mod notify;
 pub(crate) mod output;
 mod paper;
 pub(crate) mod picture;
+pub(crate) mod prune;
 pub(crate) mod reconcile;
 pub(crate) mod report;
 pub(crate) mod reprocess;

@@ -19,6 +19,7 @@ mod import_gpureports;
 mod live;
 mod metrics;
 mod program;
+mod prune;
 mod push;
 mod real_pool;
 mod reconcile;
