@@ -124,6 +124,7 @@ impl Site {
             .replace("{group}", "none")
             .replace("{account}", &self.other_account)
             .replace("{node}", "cpu001")
+            .replace("{class}", "Shared")
             .replace("{report}", "usage-by-user")
             .replace("{names}", "vpenso")
             .replace("{name}", name)

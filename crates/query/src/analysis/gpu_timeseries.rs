@@ -3,8 +3,8 @@
 use report::Unit;
 
 use super::{
-    ALLOCATED_PERCENT, Alternative, Analysis, AnalysisOption, Column, GPU_BACKFILL, GPU_CLASS,
-    GPU_SEEN, Values,
+    ALLOCATED_PERCENT, Alternative, Analysis, AnalysisOption, CLASS, Column, GPU_BACKFILL,
+    GPU_CLASS, GPU_SEEN, Values,
 };
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -26,12 +26,16 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             FROM ",
         gpu_sides!("$rows"),
         "
+            WHERE ",
+        of_class!(),
+        "
             GROUP BY GROUPING SETS ((side, start_time), (side, class, start_time))
         ) AS sums
         JOIN (
             SELECT piece['start_time'] AS start_time, piece['microseconds'] / 1e6 AS seconds
             FROM (SELECT unnest($pieces($start, $known_end)) AS piece)
         ) AS part ON part.start_time = sums.start_time
+        WHERE is_total = 0 OR $class IS NULL
         ORDER BY time, side DESC, is_total DESC, class_rank(class), class
     "
     ),
@@ -64,21 +68,24 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         },
     ],
     notes: &["An hour or day of which nothing is known is not listed.", GPU_SEEN, GPU_BACKFILL],
-    options: &[AnalysisOption {
-        name: "step",
-        meaning: "How long a step is",
-        values: Values::OneOf(&[
-            Alternative {
-                word: "hour",
-                replaces: &[("$rows", "gpu_use_by_hour"), ("$pieces", "pieces_by_hour")],
-                heading: "",
-            },
-            Alternative {
-                word: "day",
-                replaces: &[("$rows", "gpu_use_by_day"), ("$pieces", "pieces_by_day")],
-                heading: "",
-            },
-        ]),
-    }],
+    options: &[
+        AnalysisOption {
+            name: "step",
+            meaning: "How long a step is",
+            values: Values::OneOf(&[
+                Alternative {
+                    word: "hour",
+                    replaces: &[("$rows", "gpu_use_by_hour"), ("$pieces", "pieces_by_hour")],
+                    heading: "",
+                },
+                Alternative {
+                    word: "day",
+                    replaces: &[("$rows", "gpu_use_by_day"), ("$pieces", "pieces_by_day")],
+                    heading: "",
+                },
+            ]),
+        },
+        CLASS,
+    ],
     drawn: None,
 };

@@ -3,8 +3,8 @@
 use report::Unit;
 
 use super::{
-    ALLOCATED_PERCENT, Alternative, Analysis, AnalysisOption, Column, GPU_BACKFILL, GPU_CLASS,
-    GPU_SEEN, Values, by,
+    ALLOCATED_PERCENT, Alternative, Analysis, AnalysisOption, CLASS, Column, GPU_BACKFILL,
+    GPU_CLASS, GPU_SEEN, Values, by,
 };
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -47,13 +47,17 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                     FROM ",
         gpu_sides!("$rows"),
         "
+                    WHERE ",
+        of_class!(),
+        "
                 )
                 GROUP BY GROUPING SETS (
                     (side), (side, by_value), (side, class), (side, class, by_value)
                 )
             )
         )
-        WHERE is_whole = 1 OR by_value IS NULL OR by_value <> ''
+        WHERE (is_whole = 1 OR by_value IS NULL OR by_value <> '')
+          AND (is_total = 0 OR $class IS NULL)
         ORDER BY side DESC, is_total DESC, class_rank(class), class, is_whole DESC,
                  rank NULLS LAST, by_value
     "
@@ -127,65 +131,78 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         GPU_SEEN,
         GPU_BACKFILL,
     ],
-    options: &[AnalysisOption {
-        name: "by",
-        meaning: "Add up by this too: machine and hour are of one cluster and of the day",
-        values: Values::OneOf(&[
-            Alternative {
-                word: "class",
-                replaces: &[("$by", "''"), ("$rank", "0"), ("$rows", "gpu_use"), ("$part", "0.0")],
-                heading: "",
-            },
-            by(
-                "device",
-                &[("$by", "device"), ("$rank", "0"), ("$rows", "gpu_use"), ("$part", "0.0")],
-                "Model",
-            ),
-            by(
-                "memory",
-                &[
-                    ("$by", "memory_class"),
-                    (
-                        "$rank",
-                        "CASE memory_class WHEN '<48GB' THEN 1 WHEN '48GB' THEN 2 WHEN '>48GB' THEN 3 WHEN '80GB' THEN 4 WHEN '>80GB' THEN 5 END",
-                    ),
-                    ("$rows", "gpu_use"),
-                    ("$part", "0.0"),
-                ],
-                "Memory",
-            ),
-            by(
-                "tier",
-                &[("$by", "tier"), ("$rank", "0"), ("$rows", "gpu_use"), ("$part", "0.0")],
-                "Tier",
-            ),
-            by(
-                "machine",
-                &[
-                    ("$by", "\"cluster\" || '/' || machine"),
-                    ("$rank", "0"),
-                    ("$rows", "gpu_use"),
-                    ("$part", "0.0"),
-                ],
-                "Machine",
-            ),
-            by(
-                "cluster",
-                &[("$by", "\"cluster\""), ("$rank", "0"), ("$rows", "gpu_use"), ("$part", "0.0")],
-                "Cluster",
-            ),
-            by(
-                "hour",
-                &[
-                    ("$by", "lpad(CAST(hour AS VARCHAR), 2, '0')"),
-                    ("$rank", "hour"),
-                    ("$rows", HOURS),
-                    ("$part", "part_seconds"),
-                ],
-                "Hour",
-            ),
-        ]),
-    }],
+    options: &[
+        AnalysisOption {
+            name: "by",
+            meaning: "Add up by this too: machine and hour are of one cluster and of the day",
+            values: Values::OneOf(&[
+                Alternative {
+                    word: "class",
+                    replaces: &[
+                        ("$by", "''"),
+                        ("$rank", "0"),
+                        ("$rows", "gpu_use"),
+                        ("$part", "0.0"),
+                    ],
+                    heading: "",
+                },
+                by(
+                    "device",
+                    &[("$by", "device"), ("$rank", "0"), ("$rows", "gpu_use"), ("$part", "0.0")],
+                    "Model",
+                ),
+                by(
+                    "memory",
+                    &[
+                        ("$by", "memory_class"),
+                        (
+                            "$rank",
+                            "CASE memory_class WHEN '<48GB' THEN 1 WHEN '48GB' THEN 2 WHEN '>48GB' THEN 3 WHEN '80GB' THEN 4 WHEN '>80GB' THEN 5 END",
+                        ),
+                        ("$rows", "gpu_use"),
+                        ("$part", "0.0"),
+                    ],
+                    "Memory",
+                ),
+                by(
+                    "tier",
+                    &[("$by", "tier"), ("$rank", "0"), ("$rows", "gpu_use"), ("$part", "0.0")],
+                    "Tier",
+                ),
+                by(
+                    "machine",
+                    &[
+                        ("$by", "\"cluster\" || '/' || machine"),
+                        ("$rank", "0"),
+                        ("$rows", "gpu_use"),
+                        ("$part", "0.0"),
+                    ],
+                    "Machine",
+                ),
+                by(
+                    "cluster",
+                    &[
+                        ("$by", "\"cluster\""),
+                        ("$rank", "0"),
+                        ("$rows", "gpu_use"),
+                        ("$part", "0.0"),
+                    ],
+                    "Cluster",
+                ),
+                by(
+                    "hour",
+                    &[
+                        ("$by", "lpad(CAST(hour AS VARCHAR), 2, '0')"),
+                        ("$rank", "hour"),
+                        ("$rows", HOURS),
+                        ("$part", "part_seconds"),
+                    ],
+                    "Hour",
+                ),
+            ]),
+        },
+        CLASS,
+    ],
     drawn: None,
 };
 

@@ -11,6 +11,15 @@ macro_rules! chosen {
     };
 }
 
+/// Whether a row is of the class that is asked for, by [`CLASS`]: its slot is, or its machine.
+macro_rules! of_class {
+    () => {
+        "($class IS NULL
+          OR lower(class) = lower($class)
+          OR lower(owner_class) = lower($class))"
+    };
+}
+
 /// What usage is added up to, whatever by.
 macro_rules! usage_sums {
     () => {
@@ -166,11 +175,13 @@ macro_rules! gpu_users {
                    END AS weighted
             FROM gpu_held
             WHERE ($device IS NULL OR is_device($device, device_name)) AND ",
+                of_class!(),
+                " AND ",
                 $where,
                 "
             GROUP BY GROUPING SETS ((), (class), (class, user))
         )
-        WHERE seconds > 0
+        WHERE seconds > 0 AND (is_total = 0 OR $class IS NULL)
         ORDER BY is_total DESC,
                  max(seconds) OVER (PARTITION BY is_total, class) DESC,
                  class,
@@ -184,7 +195,7 @@ macro_rules! gpu_users {
                     name: "class",
                     heading: "Class",
                     unit: report::Unit::Label,
-                    meaning: "The class of the slots; `all` in the first row.",
+                    meaning: "The class of the slots; `all` in the first row, unless a class was asked for.",
                 },
                 super::Column {
                     name: "user",
@@ -212,7 +223,7 @@ macro_rules! gpu_users {
                 },
             ],
             notes: $notes,
-            options: &[super::DEVICE],
+            options: &[super::DEVICE, super::CLASS],
             drawn: Some(super::Drawn::Bars(super::GPU_HOURS_OF_USERS)),
         };
     };
@@ -689,6 +700,13 @@ const DEVICE: AnalysisOption = AnalysisOption {
     name: "device",
     meaning: "Only this model: by its short or its whole name or by its family; * and ? stand for letters",
     values: Values::Device,
+};
+
+/// Rows of a class are what they are without it; sums over classes are left out.
+const CLASS: AnalysisOption = AnalysisOption {
+    name: "class",
+    meaning: "Only this class of slots or of machines",
+    values: Values::Filter,
 };
 
 const BY: Column = Column {

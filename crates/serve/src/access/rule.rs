@@ -21,7 +21,7 @@ pub(super) const ASSET: &str = "/asset/{name}";
 pub(super) const OPENID_RETURN: &str = "/openid-return";
 
 /// Every route, and what it needs. What endings of a page show is what the page shows.
-static RULES: [(&str, Need); 29] = [
+static RULES: [(&str, Need); 30] = [
     ("/", Need::Sight),
     ("/jobs", Need::Sight),
     ("/jobs/{cluster}/{job}", Need::Sight),
@@ -35,6 +35,7 @@ static RULES: [(&str, Need); 29] = [
     ("/nodes", Need::Sight),
     ("/nodes/{cluster}/{node}", Need::Sight),
     ("/gpus", Need::Sight),
+    ("/gpus/{class}", Need::Sight),
     ("/backfill", Need::Sight),
     ("/queue", Need::Sight),
     ("/reports", Need::Sight),

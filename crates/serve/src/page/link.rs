@@ -6,7 +6,7 @@ use super::answer::Asked;
 use crate::about::About;
 
 /// Words that stand for several in a column of names.
-const NO_NAMES: [&str; 3] = ["all", "ungrouped", "(others)"];
+const NO_NAMES: [&str; 5] = ["all", "ungrouped", "(others)", "All GPUs", "All backfill"];
 
 impl Asked<'_> {
     /// The clusters and the time that are shown here, said or not: a page that a cell leads to shows
@@ -39,7 +39,16 @@ impl Asked<'_> {
             "user" => to(&["users", name]),
             "account" => to(&["accounts", name]),
             "group_name" => to(&["groups", name]),
+            "class" => to(&["gpus", name]),
             "node" | "machine" => to(&["nodes", cluster()?, name]),
+            // What a report adds up by, its heading says.
+            "by" if table.columns[column].heading == "Machine" => {
+                let (cluster, machine) = match cluster() {
+                    Some(cluster) => (cluster, name),
+                    None => name.split_once('/')?,
+                };
+                to(&["nodes", cluster, machine])
+            }
             // The rest of this can be chosen from a server alone.
             _ if self.root.is_of_files() => None,
             "job_id" => to(&["jobs", cluster()?, name]),

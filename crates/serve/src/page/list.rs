@@ -202,16 +202,24 @@ pub(crate) static PAGES: &[Page] = &[
             Section { heading: "What GPUs did", show: Show::Heatmap },
             Section { heading: "GPUs in use", show: Show::Chart("gpu-usage") },
             report("Use by class", "gpu-usage", 50),
-            Section {
-                heading: "Use by model",
-                show: Show::Report {
-                    name: "gpu-usage",
-                    said: &[("by", "device")],
-                    top: 60,
-                    layout: Layout::Rows,
-                },
-            },
+            told("Use by model", "gpu-usage", &[("by", "device")], 60),
             report("Who held them", "gpu-users", 50),
+        ]),
+    },
+    Page {
+        path: "/gpus/{class}",
+        title: "Class",
+        lead: "",
+        span: Span::Days(7),
+        filters: Cow::Borrowed(&["color", "row", "group-by"]),
+        sections: Cow::Borrowed(&[
+            report("In all", "gpu-usage", 10),
+            Section { heading: "What its GPUs did", show: Show::Heatmap },
+            Section { heading: "Its GPUs in use, in any class", show: Show::Chart("gpu-usage") },
+            told("Day by day", "gpu-timeseries", &[("step", "day")], 62),
+            told("By model", "gpu-usage", &[("by", "device")], 60),
+            told("By machine", "gpu-usage", &[("by", "machine")], 100),
+            report("Who held them", "gpu-users", 100),
         ]),
     },
     Page {
@@ -307,7 +315,17 @@ const OF_SEVERAL: &[Section] = &[
 ];
 
 const fn report(heading: &'static str, name: &'static str, top: usize) -> Section {
-    Section { heading, show: Show::Report { name, said: &[], top, layout: Layout::Rows } }
+    told(heading, name, &[], top)
+}
+
+/// A report that is told some options.
+const fn told(
+    heading: &'static str,
+    name: &'static str,
+    said: &'static [(&'static str, &'static str)],
+    top: usize,
+) -> Section {
+    Section { heading, show: Show::Report { name, said, top, layout: Layout::Rows } }
 }
 
 const fn look(heading: &'static str, look: &'static Look, top: usize) -> Section {

@@ -7,7 +7,7 @@ fn options(section: &Section) -> Option<Vec<&'static str>> {
             let analysis = query::analysis(name).unwrap();
             Some(analysis.options.iter().map(|option| option.name).collect())
         }
-        Show::Heatmap => Some(vec!["node"]),
+        Show::Heatmap | Show::Chart(_) => Some(vec!["node", "class"]),
         _ => None,
     }
 }
