@@ -31,7 +31,7 @@ PAGES = ["", "jobs", "users", "groups", "accounts", "nodes", "gpus", "backfill",
          "reports/daily", "reports/backfill-advice", "health", "definitions"]
 # Links that lead to the page of one, by the page that lists them.
 ONE_OF = {"jobs": "jobs/alder/", "users": "users/", "accounts": "accounts/", "groups": "groups/",
-          "nodes": "nodes/alder/"}
+          "nodes": "nodes/alder/", "gpus": "gpus/"}
 SERIOUS = ("serious", "critical")
 KIB = 1024
 WRONG = []

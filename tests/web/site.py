@@ -6,7 +6,7 @@ FOLDER has data that `plimsoll demo` made until 2026-03-08, AXE is axe-core's on
 and without, wide and narrow:
 - pages say no error to the console, ask for nothing but files of the folder, and are not wider than the screen;
 - nothing can be chosen on them;
-- from the first page one comes to that of a node, which shows what its GPUs did, and back;
+- from the first page one comes to that of a class of slots, and of a node, which show what their GPUs did, and back;
 - axe-core has no serious finding;
 - with script tables can be filtered.
 """
@@ -18,8 +18,8 @@ import tempfile
 
 from playwright.sync_api import sync_playwright
 
-PAGES = ["index", "jobs", "users", "groups", "accounts", "allocations", "nodes", "gpus", "backfill", "queue", "reports",
-         "reports/daily", "health", "definitions"]
+PAGES = ["index", "jobs", "users", "groups", "accounts", "allocations", "nodes", "gpus", "gpus/Shared", "backfill", "queue",
+         "reports", "reports/daily", "health", "definitions"]
 SERIOUS = ("serious", "critical")
 
 
@@ -72,9 +72,13 @@ def look(page, where, script, axe, screenshots):
 
 
 def walk(page, folder, script):
-    """From the first page to a node with GPUs, and back."""
+    """From the first page to a class of slots, to a node with GPUs, and back."""
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto((folder / "index.html").as_uri())
+    page.click("header nav a:has-text('GPUs')")
+    page.click("main tbody a:text-is('Backfill-OpenCapacity') >> nth=0")
+    assert page.locator("h1").inner_text() == "Class Backfill-OpenCapacity", page.url
+    assert page.locator("figure.picture svg").count() == 2, f"{page.url} has no pictures"
     page.click("header nav a:has-text('Nodes')")
     if script:
         filtered = page.locator("main section:has(input.filter)").first

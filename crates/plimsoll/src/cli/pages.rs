@@ -13,8 +13,9 @@ use super::About;
     plimsoll site staff-only --scope staff            with names, for who may see them\n  \
     20 * * * * plimsoll site /var/www/html/usage      a line for cron\n\n\
     These are the pages of `plimsoll serve`, all about one time, with a page for each user, account,\n\
-    group and node that they name. Nothing can be chosen on them, and single jobs have no page. A later\n\
-    run replaces the files, and removes those of the run before that are not made any more.")]
+    group, node and class of GPU slots that they name. Nothing can be chosen on them, and single jobs\n\
+    have no page. A later run replaces the files, and removes those of the run before that are not\n\
+    made any more.")]
 pub(crate) struct Pages {
     /// The folder, made if it is not there; one with files that plimsoll did not write is refused
     #[arg(value_name = "DIR")]

@@ -1,11 +1,13 @@
 //! The web pages: the same numbers as on the command line, and clear refusals.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 
 use lake::Lake;
 use record::{Job, Record};
+use serde_json::Value;
 
 use crate::demo::DEMO;
 use crate::program::plimsoll;
@@ -31,6 +33,8 @@ fn every_page_is_served_and_mistakes_are_told() {
         ("/accounts", "href=\"./accounts/"),
         ("/nodes", "href=\"./nodes/alder/"),
         ("/gpus", "<svg"),
+        ("/gpus", "href=\"./gpus/Shared?from=2026-03-01"),
+        ("/gpus/Shared", "href=\"../nodes/alder/"),
         ("/backfill", "What a job of yours can expect"),
         ("/queue", "Who waits for what"),
         ("/reports", "href=\"./reports/usage-by-user?from=2026-03-01"),
@@ -46,6 +50,7 @@ fn every_page_is_served_and_mistakes_are_told() {
     server.check("/reports/daily?dayz=9", "400", "has no &quot;dayz&quot;");
     server.check("/reports/daily?days=30000", "400", "longer than 3660 days");
     server.check("/gpus?color=blue", "400", "There is no color");
+    server.check("/gpus/Nothing", "200", "No GPU of it was seen in this time.");
     server.check("/nowhere", "404", "There is no such page");
 }
 
@@ -81,7 +86,7 @@ fn programs_get_pages_of_rows_and_are_told_their_mistakes() {
     let server = serve(DEMO.folder.path());
     let get = |path: &str| {
         let (head, body) = server.get(path);
-        (head, serde_json::from_str::<serde_json::Value>(&body).unwrap())
+        (head, serde_json::from_str::<Value>(&body).unwrap())
     };
     let (_, first) = get(&format!("/api/v1/reports/usage-by-user?{PERIOD}&limit=3"));
     assert_eq!(first["report"]["rows"].as_array().unwrap().len(), 3);
@@ -171,5 +176,58 @@ async fn a_job_called_script_is_only_a_name() {
         let (_, body) = server.get(&format!("{path}?{PERIOD}"));
         assert!(body.contains("&lt;script&gt;alert("), "{path}: {body}");
         assert!(!body.contains("<script>alert"), "{path}: {body}");
+    }
+}
+
+/// The rows of the class among those of a report, by the command line.
+fn rows_of_class(folder: &Path, report: &[&str], class: &str) -> Vec<Value> {
+    let period = ["--from", "2026-03-01", "--to", "2026-03-09", "--format", "json"];
+    let words = [&["report"][..], report, &period].concat();
+    let said = plimsoll(folder, &words);
+    let report: Value = serde_json::from_str(&said.stdout).expect(&said.stderr);
+    let mut rows = report["rows"].as_array().unwrap().clone();
+    rows.retain(|row| row["class"] == class);
+    assert!(!rows.is_empty(), "{words:?} has no {class}");
+    rows
+}
+
+/// Whatever a site calls its classes, each has a page that says what reports say of it.
+#[test]
+fn a_class_has_a_page_that_says_what_reports_say() {
+    const OPEN: &str = "../ours / <i>&?#%2F";
+    let folder = tempfile::tempdir().unwrap();
+    let demo = DEMO.folder.path().join("plimsoll-demo");
+    let text = format!("data_dir = {demo:?}\nzone = \"UTC\"\n[gpu.classes]\nShared = {OPEN:?}\n");
+    fs::write(folder.path().join("plimsoll.toml"), text).unwrap();
+    let server = Server::start(folder.path(), &["serve"]);
+    for (class, address) in [
+        (OPEN, "gpus/..%2Fours%20%2F%20%3Ci%3E%26%3F%23%252F"),
+        ("Backfill-ResearcherOwned", "gpus/Backfill-ResearcherOwned"),
+    ] {
+        server.check(&format!("/gpus?{PERIOD}"), "200", &format!("href=\"./{address}?from="));
+        let (_, page) = server.get(&format!("/{address}?{PERIOD}"));
+        let escaped = class.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        assert!(page.contains(&format!("<h1>Class {escaped}</h1>")), "{page}");
+        assert!(page.contains("<svg") && !page.contains("<i>"), "{page}");
+
+        let (_, reports) = server.get(&format!("/{address}.json?{PERIOD}"));
+        let reports: Vec<Value> = serde_json::from_str(&reports).unwrap();
+        let asked = [
+            &["gpu-usage"][..],
+            &["gpu-timeseries", "--step", "day"],
+            &["gpu-usage", "--by", "device"],
+            &["gpu-usage", "--by", "machine"],
+            &["gpu-users"],
+        ];
+        assert_eq!(reports.len(), asked.len());
+        for (shown, asked) in reports.iter().zip(asked) {
+            let mut rows = shown["rows"].as_array().unwrap().clone();
+            let mut expected = rows_of_class(folder.path(), asked, class);
+            // Shares are of what a table shows: there of all classes, here of one.
+            for row in rows.iter_mut().chain(&mut expected) {
+                row.as_object_mut().unwrap().remove("share");
+            }
+            assert_eq!(rows, expected, "{asked:?}");
+        }
     }
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::{Lake, Writer};
-use query::Sight;
 use query::metric::MetricOptions;
+use query::{Judgement, Sight};
 use record::{GpuSpan, Job, Record};
 use report::Period;
 use serve::{Files, Site};
@@ -23,12 +23,16 @@ const NODES: usize = 2;
 const USERS: usize = 3;
 /// What one of the users is called.
 const HOSTILE: &str = "../x<i>";
+/// What staff's pages call researchers' slots.
+const CLASS: &str = "ours / <i>.json";
 
 /// A lake with a little of the demo's: each page takes a while, and there is one for each name.
 struct Small {
     folder: TempDir,
     users: Vec<String>,
     nodes: Vec<String>,
+    /// One of the jobs.
+    job: String,
 }
 
 async fn small() -> Small {
@@ -48,6 +52,7 @@ async fn small() -> Small {
     })
     .await;
     let mut users: Vec<String> = Vec::new();
+    let mut job_id = String::new();
     add::<Job>(&demo, &mut writer, |job| {
         let user = job.user.as_deref().unwrap().to_owned();
         let is_wanted = is_one_of(&mut users, USERS, &user);
@@ -55,12 +60,15 @@ async fn small() -> Small {
             job.user = Some(HOSTILE.into());
         }
         job.node_list = Some(nodes[0].as_str().into());
+        if is_wanted {
+            job_id = job.job_id.to_string();
+        }
         is_wanted
     })
     .await;
     writer.finish().unwrap();
     HOSTILE.clone_into(&mut users[0]);
-    Small { folder, users, nodes }
+    Small { folder, users, nodes, job: job_id }
 }
 
 /// Whether a name is one of the first so many.
@@ -98,7 +106,10 @@ impl Small {
             groups: BTreeMap::new(),
             allocations: Vec::new(),
             constants: BTreeMap::new(),
-            judgement: Arc::default(),
+            judgement: Arc::new(Judgement {
+                class_names: vec![("Priority-ResearcherOwned".to_owned(), CLASS.to_owned())],
+                ..Judgement::default()
+            }),
             metrics: MetricOptions::default(),
             access: None,
             now: Arc::new(move || now),
@@ -213,6 +224,12 @@ fn there_is_a_page_for_each(small: &Small, files: &BTreeMap<String, Vec<u8>>) {
         ("definitions.html", "href=\"./reports/daily.html\""),
         ("users.html", "href=\"./users/~2E.~2Fx~3Ci~3E.html\">../x&lt;i&gt;</a>"),
         ("users/~2E.~2Fx~3Ci~3E.html", "<h1>User ../x&lt;i&gt;</h1>"),
+        ("gpus.html", "href=\"./gpus/ours~20~2F~20~3Ci~3E.json.html\">ours / &lt;i&gt;.json</a>"),
+        ("gpus/ours~20~2F~20~3Ci~3E.json.html", "<h1>Class ours / &lt;i&gt;.json</h1>"),
+        ("gpus/ours~20~2F~20~3Ci~3E.json.html", "<svg"),
+        ("gpus/Backfill-ResearcherOwned.html", "<svg"),
+        // There are too many jobs for a page each: they are only named.
+        ("jobs.html", &format!(">{}</td>", small.job)),
     ] {
         assert!(pages.get(name).is_some_and(|page| page.contains(part)), "{part} in {name}");
     }
@@ -220,6 +237,7 @@ fn there_is_a_page_for_each(small: &Small, files: &BTreeMap<String, Vec<u8>>) {
         let page = &pages[&format!("nodes/{CLUSTER}/{node}.html")];
         assert!(page.contains("<svg"), "{node} has no heatmap");
     }
+    assert!(!pages.keys().any(|name| name.starts_with("jobs/")), "a job has a page");
     let users = pages.keys().filter(|name| name.starts_with("users/"));
     assert_eq!(users.count(), USERS);
     for (name, page) in &pages {

@@ -39,6 +39,8 @@ impl Asked<'_> {
             "user" => to(&["users", name]),
             "account" => to(&["accounts", name]),
             "group_name" => to(&["groups", name]),
+            // Most rows on the page of a class are of it.
+            "class" if self.names.get("class").is_some_and(|class| class == name) => None,
             "class" => to(&["gpus", name]),
             "node" | "machine" => to(&["nodes", cluster()?, name]),
             // What a report adds up by, its heading says.
