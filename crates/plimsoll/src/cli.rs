@@ -194,10 +194,10 @@ pub(crate) struct Analyze {
     plimsoll report daily --from 2026-11-01 --to 2026-12-01 -o november.html\n  \
     plimsoll report states --cluster alder --format json\n  \
     plimsoll report gpu-usage --by device --days 1\n  \
-    plimsoll report gpu-users --device H200 --anonymize\n  \
+    plimsoll report gpu-users --device H200 --class Shared --anonymize\n  \
     plimsoll report backfill-advice --runtime 6h --gpus 1 --days 90\n\n\
-    --by, --device, --at, --step, --runtime, --gpus and --checkpoint-cost are for reports that have\n\
-    them; docs/reports.md says which.")]
+    --by, --device, --class, --at, --step, --runtime, --gpus and --checkpoint-cost are for reports\n\
+    that have them; docs/reports.md says which.")]
 pub(crate) struct Report {
     /// Which one; without a name, the list of reports
     pub(crate) name: Option<String>,
@@ -208,6 +208,9 @@ pub(crate) struct Report {
     pub(crate) top: Option<usize>,
     #[command(flatten)]
     pub(crate) options: AnalysisOptions,
+    /// Only this class of slots or of machines, such as Shared or 'open capacity'
+    #[arg(long, value_name = "NAME")]
+    pub(crate) class: Option<String>,
     /// Put a pseudonym in the place of each user: always the same for the same user
     #[arg(long)]
     pub(crate) anonymize: bool,
@@ -215,7 +218,8 @@ pub(crate) struct Report {
     pub(crate) output: Output,
 }
 
-/// What an analysis is told beside the period; docs/reports.md says which has which.
+/// What an analysis is told beside the period; docs/reports.md says which has which. A class is not among
+/// it, for charts have that with what else chooses GPUs.
 #[derive(Args)]
 pub(crate) struct AnalysisOptions {
     /// Add up by this
@@ -319,7 +323,7 @@ pub(crate) struct Heatmap {
     plimsoll chart gpu-week --from 2026-10-01 --to 2026-11-01 -o october.svg\n  \
     plimsoll chart backfill-survival --by class --days 90 -o survival.png\n  \
     plimsoll chart backfill-summary --by day --days 30 -o backfill.svg\n\n\
-    --gpu, --host, --host-pattern, --model, --class and --bucket are for charts of what GPUs did:\n\
+    --gpu, --host, --host-pattern, --model and --bucket are for charts of what GPUs did:\n\
     gpu-usage, which is --by class, device or user, gpu-availability, gpu-week and gpu-idle-time.\n\
     The others draw what the report of that name says, and have its options; docs/reports.md says\n\
     which.")]

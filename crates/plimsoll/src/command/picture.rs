@@ -76,10 +76,12 @@ pub(crate) async fn chart(config: &Config, arguments: &Chart) -> Result<Outcome>
             chart_of_gpus(&lake, chart, question, arguments, most_columns).await?
         }
         NamedChart::Report(analysis) => {
-            if arguments.gpus != Gpus::default() || arguments.bucket.is_some() {
+            let class = arguments.gpus.class.clone();
+            question.options.extend(class.clone().map(|class| ("class".to_owned(), class)));
+            if arguments.gpus != (Gpus { class, ..Gpus::default() }) || arguments.bucket.is_some() {
                 bail!(
-                    "{name} draws the answer of a report: --gpu, --host, --host-pattern, --model, \
-                     --class and --bucket are for charts of what GPUs did"
+                    "{name} draws the answer of a report: --gpu, --host, --host-pattern, --model \
+                     and --bucket are for charts of what GPUs did"
                 );
             }
             let report = query::run(&lake, analysis, &question).await?;
