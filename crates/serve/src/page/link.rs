@@ -39,9 +39,12 @@ impl Asked<'_> {
             "user" => to(&["users", name]),
             "account" => to(&["accounts", name]),
             "group_name" => to(&["groups", name]),
-            // Most rows on the page of a class are of it.
-            "class" if self.names.get("class").is_some_and(|class| class == name) => None,
-            "class" => to(&["gpus", name]),
+            // Rows of a class follow one another: the first leads to its page, unless this is it.
+            "class" => {
+                let is_above = row > 0 && named(table, row - 1, column) == Some(name);
+                let is_here = self.names.get("class").is_some_and(|class| class == name);
+                if is_above || is_here { None } else { to(&["gpus", name]) }
+            }
             "node" | "machine" => to(&["nodes", cluster()?, name]),
             // What a report adds up by, its heading says.
             "by" if table.columns[column].heading == "Machine" => {
