@@ -1,11 +1,13 @@
 //! The command line, and its help.
 
 mod archive;
+mod choice;
 mod pages;
 mod post;
 mod shell;
 
 pub(crate) use archive::{Prune, Reprocess};
+pub(crate) use choice::Choices;
 pub(crate) use pages::Pages;
 pub(crate) use post::{Digest, Notify};
 pub(crate) use shell::{Completions, Man};
@@ -195,11 +197,12 @@ pub(crate) struct Analyze {
     plimsoll report states --cluster alder --format json\n  \
     plimsoll report gpu-usage --by device --days 1\n  \
     plimsoll report gpu-users --device H200 --class Shared --anonymize\n  \
+    plimsoll report efficiency --user ann --days 30\n  \
     plimsoll report backfill-advice --runtime 6h --gpus 1 --days 90\n\n\
-    --by, --device, --class, --at, --step, --runtime, --gpus and --checkpoint-cost are for reports\n\
-    that have them; docs/reports.md says which.")]
+    Options that choose or add up are for reports that have them; docs/reports.md says which.")]
 pub(crate) struct Report {
     /// Which one; without a name, the list of reports
+    #[arg(id = "report", value_name = "NAME")]
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) about: About,
@@ -208,9 +211,8 @@ pub(crate) struct Report {
     pub(crate) top: Option<usize>,
     #[command(flatten)]
     pub(crate) options: AnalysisOptions,
-    /// Only this class of slots or of machines, such as Shared or 'open capacity'
-    #[arg(long, value_name = "NAME")]
-    pub(crate) class: Option<String>,
+    #[command(flatten)]
+    pub(crate) choices: Choices,
     /// Put a pseudonym in the place of each user: always the same for the same user
     #[arg(long)]
     pub(crate) anonymize: bool,
@@ -218,8 +220,8 @@ pub(crate) struct Report {
     pub(crate) output: Output,
 }
 
-/// What an analysis is told beside the period; docs/reports.md says which has which. A class is not among
-/// it, for charts have that with what else chooses GPUs.
+/// What an analysis is told beside the period, for reports and charts; docs/reports.md says which has
+/// which.
 #[derive(Args)]
 pub(crate) struct AnalysisOptions {
     /// Add up by this

@@ -22,7 +22,7 @@ pub(crate) async fn run(config: &Config, arguments: &Report) -> Result<Outcome> 
     let mut question = arguments.about.question(config, Live::default().now())?;
     question.top = arguments.top;
     question.options = arguments.options.said();
-    question.options.extend(arguments.class.clone().map(|class| ("class".to_owned(), class)));
+    question.options.extend(arguments.choices.0.clone());
     question.anonymize = arguments.anonymize;
     let report = query::run(&lake, analysis, &question).await?;
     output::write(&[report], &arguments.output)
