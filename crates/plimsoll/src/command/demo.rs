@@ -256,7 +256,7 @@ fn next_steps(folder: &Path, start: Timestamp, end: Timestamp) -> Result<()> {
          plimsoll --data-dir {folder} report usage-by-user {period} --cluster {slurm} -o usage.html\n  \
          plimsoll --config {folder}/{file} allocations --at {end}\n  \
          plimsoll --data-dir {folder} heatmap {period} --color user -o users.html\n  \
-         plimsoll --data-dir {folder} sql \"SELECT cluster, primary_state, sum(samples) AS samples FROM gpu_span GROUP BY cluster, primary_state\"\n  \
+         plimsoll --data-dir {folder} sql \"SELECT cluster, primary_state, sum(seconds_between(start_time, end_time)) / 3600 AS gpu_hours FROM gpu_span GROUP BY cluster, primary_state\"\n  \
          plimsoll --data-dir {folder} serve\n  \
          plimsoll demo --serve {folder}-live     the same, going on as time passes\n  \
          plimsoll init        for your own site\n",

@@ -43,6 +43,28 @@ fn report(words: &[&str]) -> Value {
 }
 
 #[test]
+fn what_it_says_to_do_next_can_be_done() {
+    let asks = ["status", "report", "allocations", "heatmap", "sql"];
+    let mut asked = Vec::new();
+    for line in DEMO.said.stdout.lines().filter_map(|line| line.strip_prefix("  plimsoll ")) {
+        // What stands in quotation marks is one word.
+        let parts = line.split('"').enumerate();
+        let words: Vec<&str> = parts
+            .flat_map(|(place, part)| match place % 2 {
+                0 => part.split_whitespace().collect(),
+                _ => vec![part],
+            })
+            .collect();
+        if let Some(name) = asks.into_iter().find(|name| words.contains(name)) {
+            let said = plimsoll(DEMO.folder.path(), &words);
+            assert_eq!(said.status, 0, "{line}: {}", said.stderr);
+            asked.push(name);
+        }
+    }
+    assert_eq!(asked, asks);
+}
+
+#[test]
 fn it_shows_the_first_tables_and_what_to_do_next() {
     let said = &DEMO.said;
     assert_eq!(said.status, 0, "{}", said.stderr);
