@@ -1,9 +1,9 @@
 //! What `bench/run` measures, a process a step, so that each has its own CPU time and memory.
 //!
-//! `bench print FOLDER SEED DAYS JOBS_A_DAY NODES FIRST_DAY [COLUMNS]` writes what the simulated
-//! `sacct` prints, a file a day: as `plimsoll collect` asks it, or for these columns, in the units
-//! and of the runs that it prints unasked. `bench ingest FOLDER DATA_DIR` parses files of the first
-//! kind and writes the lake.
+//! `bench print FOLDER SEED DAYS JOBS_A_DAY NODES FIRST_DAY DAY_ASKED [COLUMNS]` writes what the simulated
+//! `sacct` prints when that day begins, a file a day: as `plimsoll collect` asks it, or for these columns,
+//! in the units and of the runs that it prints unasked. `bench ingest FOLDER DATA_DIR DAY_ASKED` parses files
+//! of the first kind and writes the lake.
 //!
 //! `bench slots FOLDER MACHINES LOOKS` writes what the simulated `condor_status` prints every five
 //! minutes, a file a look; `bench cycles FOLDER NODES JOBS_A_DAY LOOKS NOW` the same of what
@@ -32,18 +32,19 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        ["print", folder, seed, days, jobs, nodes, first, ref columns @ ..] => print(
+        ["print", folder, seed, days, jobs, nodes, first, asked, ref columns @ ..] => print(
             Path::new(folder),
             seed.parse()?,
             days.parse()?,
             jobs.parse()?,
             nodes.parse()?,
             first.parse()?,
+            asked.parse()?,
             columns.first().copied(),
         ),
-        ["ingest", folder, data_dir] => tokio::runtime::Builder::new_current_thread()
+        ["ingest", folder, data_dir, asked] => tokio::runtime::Builder::new_current_thread()
             .build()?
-            .block_on(ingest(Path::new(folder), Path::new(data_dir))),
+            .block_on(ingest(Path::new(folder), Path::new(data_dir), asked.parse()?)),
         ["rewrite", data_dir, cluster] => tokio::runtime::Builder::new_current_thread()
             .build()?
             .block_on(rewrite(Path::new(data_dir), cluster)),
@@ -68,6 +69,7 @@ fn print(
     jobs: u32,
     nodes: u32,
     first: Date,
+    asked: Date,
     columns: Option<&str>,
 ) -> Result<()> {
     fs::create_dir_all(folder)?;
@@ -84,7 +86,7 @@ fn print(
     let machine = Simulated {
         site: Arc::new(Site::new(&scale)),
         cluster: Site::slurm_cluster().to_owned(),
-        now: end,
+        now: midnight(asked)?,
     };
     let mut fields = Vec::new();
     machine.run(&slurm::sacct_fields(), &mut |piece| fields.extend_from_slice(piece))?;
@@ -218,15 +220,14 @@ async fn rewrite(data_dir: &Path, cluster: &str) -> Result<()> {
     Ok(())
 }
 
-async fn ingest(folder: &Path, data_dir: &Path) -> Result<()> {
+async fn ingest(folder: &Path, data_dir: &Path, asked: Date) -> Result<()> {
     let lake = Lake::create(data_dir)?;
     let mut writer = lake.writer(Site::slurm_cluster()).await?;
     let mut files: Vec<_> = fs::read_dir(folder)?
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<Result<_, _>>()?;
     files.sort();
-    let last: Date = day_of(files.last().context("no files")?)?;
-    let now = midnight(last.tomorrow()?)?;
+    let now = midnight(asked)?;
     let (mut lines, mut jobs) = (0, 0);
     let mut piece = vec![0; 256 * 1024];
     let mut earlier: Vec<Job> = Vec::new();

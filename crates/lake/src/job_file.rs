@@ -1,9 +1,10 @@
 //! A file of jobs, of which a collection reads and writes only what it touches.
 //!
-//! While some jobs of a large day are not over, its rows lie in parts: by the hour in which they
-//! ended, and those that have not, which change with every look, in a part of their own. Which part
-//! a row lies in follows from the row alone, so the same rows are the same bytes however they came.
-//! When all are over the file is one, sorted as every other.
+//! While some jobs of a large day are not over, its rows lie in parts: by the day on which they
+//! ended, the last of these days by the hour, and those that have not ended, which change with every
+//! look, in a part of their own. So little is written anew when jobs end, and a question about somebody
+//! finds few parts to look into. Which part a row lies in follows from the rows of the file, so the same
+//! rows are the same bytes however they came. When all are over the file is one, sorted as every other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,59 +34,90 @@ pub(crate) fn key(job: &Job) -> Key<'_> {
     (&job.job_id, job.submit_time.as_microsecond(), job.attempt)
 }
 
+const HOUR: i64 = 3600;
+const DAY: i64 = 24 * HOUR;
+
 /// Rows that lie together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
-    /// They ended in the hour, or much later on the day, that begins with this second.
-    Ended(i64),
+    /// They ended on the day that begins with this second.
+    EndedOn(i64),
+    /// They ended in the hour that begins with this second, on the last day on which any did.
+    EndedIn(i64),
     /// They are not over, or it is not known when they ended.
     Open,
 }
 
 impl Part {
-    fn of(job: &Job) -> Part {
+    fn of(job: &Job, last_day: Option<i64>) -> Part {
         match job.end_time {
             Some(end) if job.is_complete => {
-                Part::ended(job.submit_time.as_second(), end.as_second())
+                Part::ended(job.submit_time.as_second(), end.as_second(), last_day)
             }
             _ => Part::Open,
         }
     }
 
     /// Of a job by the seconds in which it was submitted and ended.
-    fn ended(submit: i64, end: i64) -> Part {
-        const HOUR: i64 = 3600;
-        const DAY: i64 = 24 * HOUR;
-        let day = submit.div_euclid(DAY) * DAY;
+    fn ended(submit: i64, end: i64, last_day: Option<i64>) -> Part {
+        let day = day_of(end);
         // Few last until the day after the next; a part for each hour would be a few rows.
-        let length = if end < day + 2 * DAY { HOUR } else { DAY };
-        Part::Ended(end.div_euclid(length) * length)
+        let is_soon = day < day_of(submit) + 2 * DAY;
+        match last_day == Some(day) && is_soon {
+            true => Part::EndedIn(end.div_euclid(HOUR) * HOUR),
+            false => Part::EndedOn(day),
+        }
     }
 
     /// The part that a group of rows is in by what its footer says; none if there are several.
-    fn of_group(group: &RowGroupMetaData) -> Option<Part> {
-        let range = |name: &str| {
-            let column = group.columns().iter().find(|column| column.column_descr().name() == name);
-            match column?.statistics()? {
-                Statistics::Int64(range) => {
-                    let second = |micros: &i64| micros.div_euclid(1_000_000);
-                    let ends = range.min_opt().map(second).zip(range.max_opt().map(second));
-                    Some((ends, range.null_count_opt()?))
-                }
-                _ => None,
-            }
-        };
-        let (submit, _) = range("submit_time")?;
-        match range("end_time")? {
-            (None, nulls) if nulls == group.num_rows() as u64 => Some(Part::Open),
-            (Some((first, last)), 0) => {
-                let (submit, _) = submit?;
-                let part = Part::ended(submit, first);
-                (part == Part::ended(submit, last)).then_some(part)
+    fn of_group(group: &RowGroupMetaData, last_day: Option<i64>) -> Option<Part> {
+        let submits = seconds(group, "submit_time")?;
+        let ends = seconds(group, "end_time")?;
+        match ends.range {
+            None if ends.nulls == group.num_rows() as u64 => Some(Part::Open),
+            Some((first, last)) if ends.nulls == 0 => {
+                let (submit, _) = submits.range?;
+                let part = Part::ended(submit, first, last_day);
+                (part == Part::ended(submit, last, last_day)).then_some(part)
             }
             _ => None,
         }
     }
+}
+
+/// What a footer says of a column of moments in a group of rows.
+struct Seconds {
+    /// The first and the last.
+    range: Option<(i64, i64)>,
+    nulls: u64,
+}
+
+fn seconds(group: &RowGroupMetaData, name: &str) -> Option<Seconds> {
+    let column = group.columns().iter().find(|column| column.column_descr().name() == name);
+    match column?.statistics()? {
+        Statistics::Int64(statistics) => {
+            let second = |micros: &i64| micros.div_euclid(1_000_000);
+            let (first, last) =
+                (statistics.min_opt().map(second), statistics.max_opt().map(second));
+            Some(Seconds { range: first.zip(last), nulls: statistics.null_count_opt()? })
+        }
+        _ => None,
+    }
+}
+
+/// The second with which a second's day begins.
+fn day_of(second: i64) -> i64 {
+    second.div_euclid(DAY) * DAY
+}
+
+/// The last day on which any of some jobs ended.
+fn last_day(jobs: &[&Job]) -> Option<i64> {
+    jobs.iter().filter_map(|job| job.end_time).max().map(|end| day_of(end.as_second()))
+}
+
+/// The same of the jobs of a group of rows.
+fn last_day_of_group(group: &RowGroupMetaData) -> Option<i64> {
+    seconds(group, "end_time")?.range.map(|(_, last)| day_of(last))
 }
 
 /// The bytes of a file with these jobs, which are in the order of a file. One of more than `large`
@@ -94,15 +126,24 @@ pub(crate) fn encode(jobs: &[&Job], large: usize) -> Result<(Vec<u8>, Footer)> {
     if jobs.len() <= large || jobs.iter().all(|job| job.is_complete) {
         return parquet_file::encode(jobs);
     }
-    assemble(by_part(jobs).into_values().map(Piece::Rows))
+    assemble(by_part(jobs, last_day(jobs)).into_values().map(Piece::Rows))
 }
 
-fn by_part<'a>(jobs: &[&'a Job]) -> BTreeMap<Part, Vec<&'a Job>> {
+fn by_part<'a>(jobs: &[&'a Job], last_day: Option<i64>) -> BTreeMap<Part, Vec<&'a Job>> {
     let mut parts: BTreeMap<Part, Vec<&Job>> = BTreeMap::new();
     for job in jobs {
-        parts.entry(Part::of(job)).or_default().push(job);
+        parts.entry(Part::of(job, last_day)).or_default().push(job);
     }
     parts
+}
+
+/// Jobs and others, in the order of a file.
+fn together<'a>(jobs: &[&'a Job], others: &'a [Job]) -> Vec<&'a Job> {
+    let mut all: Vec<&Job> = jobs.iter().copied().chain(others).collect();
+    if !others.is_empty() {
+        sort(&mut all);
+    }
+    all
 }
 
 /// A file of jobs as it is stored.
@@ -110,6 +151,7 @@ pub(crate) struct JobFile {
     cluster: String,
     bytes: Bytes,
     metadata: ArrowReaderMetadata,
+    last_day: Option<i64>,
     /// The part of each group of rows; none if the file is not in parts.
     parts: Option<Vec<Part>>,
 }
@@ -131,15 +173,17 @@ impl JobFile {
         let stored = metadata.metadata();
         let is_ours =
             *stored.file_metadata().schema_descr().root_schema_ptr() == *schema(&Job::TABLE)?;
-        let parts = stored.row_groups().iter().map(Part::of_group);
+        let last_day = stored.row_groups().iter().filter_map(last_day_of_group).max();
+        let parts = stored.row_groups().iter().map(|group| Part::of_group(group, last_day));
         let parts = parts.collect::<Option<Vec<Part>>>().filter(|_| is_ours);
-        Ok(JobFile { cluster: cluster.to_owned(), bytes, metadata, parts })
+        Ok(JobFile { cluster: cluster.to_owned(), bytes, metadata, last_day, parts })
     }
 
     /// What has to be read to write these jobs: the parts that they are and will be in, and all that
     /// may still change, but for what they supersede. What is not read is over.
     pub(crate) fn touched_by(&self, jobs: &[&Job], superseded: &Keys<'_>) -> Result<Touched> {
-        let mut parts: BTreeSet<Part> = jobs.iter().map(|job| Part::of(job)).collect();
+        let mut parts: BTreeSet<Part> =
+            jobs.iter().map(|job| Part::of(job, self.last_day)).collect();
         parts.insert(Part::Open);
         self.touched(&jobs.iter().map(|job| key(job)).collect(), parts, superseded)
     }
@@ -243,17 +287,22 @@ impl JobFile {
         let is_in_parts = rows > large && jobs.iter().any(|job| !job.is_complete);
         let Some(parts) = self.parts.as_ref().filter(|_| is_in_parts) else {
             let left = self.read(left, None)?;
-            let mut all: Vec<&Job> = jobs.iter().copied().chain(&left).collect();
-            sort(&mut all);
-            return encode(&all, large);
+            return encode(&together(jobs, &left), large);
         };
+        let last_left = left.iter().filter_map(|group| last_day_of_group(&self.groups()[*group]));
+        let last_day = last_left.chain(last_day(jobs)).max();
+        // Where another day is now the last, jobs lie otherwise that ended on that or the one before.
+        let (kept, moved): (Vec<usize>, Vec<usize>) = left.into_iter().partition(|group| {
+            Part::of_group(&self.groups()[*group], last_day) == Some(parts[*group])
+        });
+        let moved = self.read(moved, None)?;
         let copy = |group: usize| Piece::Copied(&self.bytes, &self.groups()[group]);
         let mut pieces: BTreeMap<Part, Vec<Piece<'_, Job>>> = BTreeMap::new();
-        for group in left {
+        for group in kept {
             pieces.entry(parts[group]).or_default().push(copy(group));
         }
         let stored = self.stored(touched, parts);
-        for (part, rows) in by_part(jobs) {
+        for (part, rows) in by_part(&together(jobs, &moved), last_day) {
             let made = match stored.get(&part) {
                 Some(before) if before.are(&rows) => {
                     before.groups.iter().map(|group| copy(*group)).collect()

@@ -70,10 +70,11 @@ async fn a_large_day_is_in_parts_until_all_of_its_jobs_are_over() {
     let later = "2026-01-04T07:00:00Z";
     let change = upsert(&lake, &[ended(4, later, time("2026-01-04T06:00:00Z"))]).await;
     assert_eq!(change, Change { added: 0, changed: 1 });
-    assert_eq!(groups(&lake).await, ["1 3", "2", "4", "5"].map(sorted_by_user));
-    // What ended on the third day lies by the day.
+    // What ended on a day that is not the last any more lies by the day, and so does what ended on the
+    // third day or later.
+    assert_eq!(groups(&lake).await, ["1 2 3", "4", "5"].map(sorted_by_user));
     upsert(&lake, &[ended(6, later, time("2026-01-04T01:00:00Z"))]).await;
-    assert_eq!(groups(&lake).await, ["1 3", "2", "4 6", "5"].map(sorted_by_user));
+    assert_eq!(groups(&lake).await, ["1 2 3", "4 6", "5"].map(sorted_by_user));
     upsert(&lake, &[ended(5, later, time("2026-01-04T06:30:00Z"))]).await;
     assert_eq!(groups(&lake).await, ["4 6 1 3 5 2"].map(sorted_by_user));
 }
@@ -128,6 +129,26 @@ async fn a_job_that_ended_at_another_time_than_was_said_is_in_one_part() {
     upsert(&lake, &[running(4, noon)]).await;
     upsert(&lake, &[ended(1, "2026-01-01T13:00:00Z", time("2026-01-01T12:10:00Z"))]).await;
     assert_eq!(groups(&lake).await, ["2 3", "1", "4"].map(sorted_by_user));
+}
+
+#[tokio::test]
+async fn the_last_day_on_which_jobs_ended_lies_by_the_hour() {
+    let (_folder, lake) = lake_of_large_files();
+    let said = "2026-01-02T12:00:00Z";
+    let jobs = [
+        ended(1, said, time("2026-01-01T10:10:00Z")),
+        ended(2, said, time("2026-01-02T00:10:00Z")),
+        ended(3, said, time("2026-01-02T11:10:00Z")),
+        ended(4, said, time("2026-01-01T11:10:00Z")),
+        running(5, said),
+    ];
+    upsert(&lake, &jobs).await;
+    assert_eq!(groups(&lake).await, ["1 4", "2", "3", "5"].map(sorted_by_user));
+    // They did not end that late after all: the day before is the last.
+    let later = "2026-01-02T13:00:00Z";
+    let end = time("2026-01-01T11:20:00Z");
+    upsert(&lake, &[ended(3, later, end), ended(2, later, end)]).await;
+    assert_eq!(groups(&lake).await, ["1", "2 3 4", "5"].map(sorted_by_user));
 }
 
 /// What is said of some jobs, one thing after another: it runs, runs still, has ended, and has ended
