@@ -19,6 +19,9 @@ use crate::server::Server;
 const PERIOD: &str = "from=2026-03-06&to=2026-03-07";
 const PASSWORD: &str = "correct horse battery";
 
+/// The names of allocations: of one user, of an account that he is not in, and of a group.
+const GRANTED: [&str; 3] = ["granted-to-user", "granted-to-account", "granted-to-group"];
+
 /// A site with the demo's history, users and tokens.
 struct Site {
     folder: TempDir,
@@ -44,8 +47,20 @@ static SITE: LazyLock<Site> = LazyLock::new(|| {
     let users = "SELECT user FROM job \
                  UNION SELECT primary_user FROM gpu_span UNION SELECT backfill_user FROM gpu_span";
     let users = rows(users).concat().into_iter().filter(|name| !name.is_empty()).collect();
-    let coordinators = format!("[access.coordinators]\nlead = [{other_account:?}]\n");
-    configure(folder.path(), "nobody", &coordinators);
+    let granted = |name: &str, holder: &str| {
+        format!(
+            "[[allocation]]\nname = {name:?}\n{holder}\nunit = \"gpu-hour\"\namount = 1000\n\
+             from = 2026-03-01\nto = 2026-04-01\n"
+        )
+    };
+    let more = [
+        format!("[access.coordinators]\nlead = [{other_account:?}]\n"),
+        format!("[groups]\nlab = [{user:?}]\n"),
+        granted(GRANTED[0], &format!("user = {user:?}")),
+        granted(GRANTED[1], &format!("account = {other_account:?}")),
+        granted(GRANTED[2], "group = \"lab\""),
+    ];
+    configure(folder.path(), "nobody", &more.concat());
     let scopes = [
         ("anybody", "public"),
         (&user, "self"),
@@ -214,6 +229,27 @@ fn no_report_or_look_names_anybody_to_those_who_may_not_know() {
     assert!(rows.len() > 10);
     let text = jobs.to_string();
     assert!(!text.contains("train_resnet") && !text.contains("md_run"), "{text}");
+}
+
+#[test]
+fn an_allocation_is_shown_to_those_whose_use_it_counts() {
+    let site = &*SITE;
+    let server = Server::start(site.folder.path(), &["serve"]);
+    let seen_by: [&[&str]; 5] = [&[], &[], &GRANTED[..1], &GRANTED[1..2], &GRANTED];
+    for (visitor, expected) in seen_by.iter().enumerate() {
+        let addresses = [
+            format!("/allocations?{PERIOD}"),
+            format!("/api/v1/reports/allocations?{PERIOD}"),
+            format!("/api/v1/reports/allocation-days?{PERIOD}"),
+            "/api/v1/constants".to_owned(),
+        ];
+        for address in addresses {
+            let (_, body) = site.get(&server, visitor, &address);
+            let seen = found(&BTreeSet::from(GRANTED), &body);
+            let expected: BTreeSet<&str> = expected.iter().copied().collect();
+            assert_eq!(BTreeSet::from_iter(seen), expected, "{} {address}", VISITORS[visitor]);
+        }
+    }
 }
 
 #[test]
