@@ -362,11 +362,18 @@ struct Answer {
 
 /// Whether a statement has a word.
 fn mentions(sql: &str, word: &str) -> bool {
-    words(sql).any(|part| part == word)
+    sql.match_indices(word).any(|(start, _)| {
+        let (before, after) = (&sql[..start], &sql[start + word.len()..]);
+        !before.ends_with(is_of_word) && !after.starts_with(is_of_word)
+    })
 }
 
 fn words(sql: &str) -> impl Iterator<Item = &str> {
-    sql.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+    sql.split(|letter| !is_of_word(letter))
+}
+
+fn is_of_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
 }
 
 /// Asks, and asks again if a file was replaced in between: readers are never blocked, so a
@@ -379,8 +386,11 @@ async fn ask(
     const TRIES: usize = 5;
     let mut tries = 1;
     let mut is_careful = false;
+    let mentioned: Vec<bool> = TERMS.iter().map(|term| statement.mentions(term)).collect();
+    let mentions = |term: &Term| {
+        TERMS.iter().zip(&mentioned).any(|(other, is_one)| *is_one && other.name == term.name)
+    };
     loop {
-        let mentions = |term: &Term| statement.mentions(term);
         let shared = match statement {
             Statement::Ours(asked) => Shared::of(asked, question, mentions),
             Statement::Users { .. } | Statement::Gpus => None,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::compute::BatchCoalescer;
 use datafusion::catalog::TableProvider;
 use datafusion::common::ScalarValue;
 use datafusion::datasource::MemTable;
@@ -24,6 +25,7 @@ use crate::{Question, Sight, TERMS, Term, words};
 /// More rows than these are not held, but read by each question anew: two pages at once need no more
 /// memory than a server has.
 const MOST_ROWS: usize = 200_000;
+const ROWS_A_BATCH: usize = 8192;
 
 /// What some questions have in common.
 pub(crate) struct Shared {
@@ -122,8 +124,11 @@ fn whose(name: &str, said: &str, question: &Question) -> Option<Expr> {
     }
 }
 
+/// The rows, unless there are too many. A day's file gives some rows in room for many; they are moved
+/// together, or most of what is held would be room.
 async fn collect(rows: DataFrame) -> Result<Option<Vec<RecordBatch>>> {
     let mut stream = rows.execute_stream().await?;
+    let mut together = BatchCoalescer::new(stream.schema(), ROWS_A_BATCH);
     let (mut batches, mut count) = (Vec::new(), 0);
     while let Some(batch) = stream.next().await {
         let batch = batch?;
@@ -131,7 +136,31 @@ async fn collect(rows: DataFrame) -> Result<Option<Vec<RecordBatch>>> {
         if count > MOST_ROWS {
             return Ok(None);
         }
-        batches.push(batch);
+        together.push_batch(batch)?;
+        batches.extend(together.next_completed_batch());
     }
+    together.finish_buffered_batch()?;
+    batches.extend(std::iter::from_fn(|| together.next_completed_batch()));
     Ok(Some(batches))
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::Int64Array;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_held_takes_no_more_room_than_its_rows() {
+        let column = Arc::new(Int64Array::from_iter_values(0..8192));
+        let wide = RecordBatch::try_from_iter([("count", column as _)]).unwrap();
+        // A day with a few rows of somebody, in room for many.
+        let days: Vec<RecordBatch> = (0..50).map(|day| wide.slice(day * 10, 10)).collect();
+        let table = MemTable::try_new(wide.schema(), vec![days]).unwrap();
+        let rows = SessionContext::new().read_table(Arc::new(table)).unwrap();
+        let held = collect(rows).await.unwrap().unwrap();
+        assert_eq!(held.iter().map(RecordBatch::num_rows).sum::<usize>(), 500);
+        let bytes: usize = held.iter().map(RecordBatch::get_array_memory_size).sum();
+        assert!(bytes < 2 * 8192 * size_of::<i64>(), "{bytes} bytes are held");
+    }
 }
