@@ -9,8 +9,13 @@
 //! minutes, a file a look; `bench cycles FOLDER NODES JOBS_A_DAY LOOKS NOW` the same of what
 //! a SLURM cluster is asked in a cycle, a file a command, until now.
 //!
+//! `bench parse TEXT DAY_ASKED` only parses a file of `bench print`; `bench spans FOLDER DATA_DIR DAY` reads
+//! the looks of `bench slots` and makes spans of them.
+//!
 //! `bench rewrite DATA_DIR CLUSTER` puts files of jobs that another program wrote into a lake, in the
 //! layout of ours, anew as we write them.
+
+mod steps;
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
@@ -45,6 +50,12 @@ fn main() -> Result<()> {
         ["ingest", folder, data_dir, asked] => tokio::runtime::Builder::new_current_thread()
             .build()?
             .block_on(ingest(Path::new(folder), Path::new(data_dir), asked.parse()?)),
+        ["parse", text, asked] => say(steps::parse(Path::new(text), asked.parse()?)?),
+        ["spans", folder, data_dir, day] => {
+            let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+            let made = steps::spans(Path::new(folder), Path::new(data_dir), day.parse()?);
+            say(runtime.block_on(made)?)
+        }
         ["rewrite", data_dir, cluster] => tokio::runtime::Builder::new_current_thread()
             .build()?
             .block_on(rewrite(Path::new(data_dir), cluster)),
@@ -54,8 +65,12 @@ fn main() -> Result<()> {
         ["cycles", folder, nodes, jobs, looks, now] => {
             cycles(Path::new(folder), nodes.parse()?, jobs.parse()?, looks.parse()?, now.parse()?)
         }
-        _ => bail!("see bench/run, bench/gpus and bench/live"),
+        _ => bail!("see bench/run, bench/gpus, bench/live and bench/instructions"),
     }
+}
+
+fn say(count: usize) -> Result<()> {
+    Ok(writeln!(std::io::stdout(), "{count}")?)
 }
 
 fn midnight(day: Date) -> Result<Timestamp> {

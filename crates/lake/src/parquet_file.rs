@@ -185,6 +185,9 @@ pub(crate) fn check_columns(table: &Table, bytes: &Bytes) -> Result<()> {
 pub(crate) const ROWS_A_BATCH: usize = 16 * 1024;
 const ROWS_A_BATCH_WRITTEN: usize = 1024;
 
+/// Of jobs: those of one user lie together, and around them no more than this is read in vain.
+const ROWS_A_PAGE: usize = 4 * 1024;
+
 /// Small enough that a busy day's file has several row groups to skip.
 pub(crate) const ROWS_A_GROUP: usize = 64 * 1024;
 
@@ -201,6 +204,9 @@ pub(crate) fn properties(table: &Table) -> WriterProperties {
         // rows are told apart by, sorted by or dated by lets one skip anything.
         .set_statistics_enabled(EnabledStatistics::None)
         .set_offset_index_disabled(true);
+    if table.name == Job::TABLE.name {
+        properties = properties.set_data_page_row_count_limit(ROWS_A_PAGE);
+    }
     // A day of GPUs is one group of rows: its names let a question skip none.
     let names = table.key.iter().chain(table.sort).copied().filter(|_| !is_gpu_span);
     for name in names.chain(table.time_columns()) {

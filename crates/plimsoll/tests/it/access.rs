@@ -232,22 +232,25 @@ fn no_report_or_look_names_anybody_to_those_who_may_not_know() {
 }
 
 #[test]
-fn an_allocation_is_shown_to_those_whose_use_it_counts() {
+fn an_allocation_is_shown_to_those_whose_use_counts_in_it() {
     let site = &*SITE;
     let server = Server::start(site.folder.path(), &["serve"]);
-    let seen_by: [&[&str]; 5] = [&[], &[], &GRANTED[..1], &GRANTED[1..2], &GRANTED];
-    for (visitor, expected) in seen_by.iter().enumerate() {
-        let addresses = [
-            format!("/allocations?{PERIOD}"),
-            format!("/api/v1/reports/allocations?{PERIOD}"),
-            format!("/api/v1/reports/allocation-days?{PERIOD}"),
-            "/api/v1/constants".to_owned(),
-        ];
-        for address in addresses {
+    // A member of the group shares its allocation: he sees the totals of it, and not what it says of others.
+    let [of_user, of_account, of_group] = GRANTED;
+    let totals_seen_by: [&[&str]; 5] = [&[], &[], &[of_group, of_user], &[of_account], &GRANTED];
+    let seen_by: [&[&str]; 5] = [&[], &[], &[of_user], &[of_account], &GRANTED];
+    let addresses = [
+        (format!("/allocations?{PERIOD}"), totals_seen_by),
+        (format!("/api/v1/reports/allocations?{PERIOD}"), totals_seen_by),
+        (format!("/api/v1/reports/allocation-days?{PERIOD}"), totals_seen_by),
+        ("/api/v1/constants".to_owned(), seen_by),
+    ];
+    for (address, seen_by) in addresses {
+        for (visitor, expected) in seen_by.into_iter().enumerate() {
             let (_, body) = site.get(&server, visitor, &address);
-            let seen = found(&BTreeSet::from(GRANTED), &body);
-            let expected: BTreeSet<&str> = expected.iter().copied().collect();
-            assert_eq!(BTreeSet::from_iter(seen), expected, "{} {address}", VISITORS[visitor]);
+            let seen = BTreeSet::from_iter(found(&BTreeSet::from(GRANTED), &body));
+            let expected = expected.iter().copied().collect();
+            assert_eq!(seen, expected, "{} {address}", VISITORS[visitor]);
         }
     }
 }

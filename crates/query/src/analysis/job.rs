@@ -43,6 +43,9 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                observed_time
         FROM job
         WHERE (job_id = $job OR array_job_id = $job)
+          -- The id of a task begins with its array's, and goes on with a letter before this one: so most
+          -- files are skipped.
+          AND job_id >= $job AND job_id < $job || '`'
           AND submit_time < $known_end
           AND (end_time >= $start OR end_time IS NULL)
         ORDER BY cluster, submit_time DESC, job_id, attempt DESC
