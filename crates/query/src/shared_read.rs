@@ -24,7 +24,7 @@ use crate::{Question, Sight, TERMS, Term, words};
 
 /// More rows than these are not held, but read by each question anew: two pages at once need no more
 /// memory than a server has.
-const MOST_ROWS: usize = 800_000;
+const MOST_ROWS: usize = 200_000;
 const ROWS_A_BATCH: usize = 8192;
 
 /// What some questions have in common.
