@@ -5,7 +5,7 @@ mod mail;
 
 use std::io::{self, Read};
 use std::process::{Child, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -156,11 +156,15 @@ impl Machine for Live {
         let complaint = text(child.stderr.take().expect("stderr was asked to be piped"));
         let printed = loop {
             let left = end.saturating_duration_since(Instant::now());
-            match output.recv_timeout(left) {
+            match output.filled.recv_timeout(left) {
                 Err(RecvTimeoutError::Disconnected) => break Ok(()),
                 Ok(Err(error)) => break Err(Failure::Read { program: program.clone(), error }),
                 // One that prints without end is stopped, too.
-                Ok(Ok(piece)) if !left.is_zero() => sink(&piece),
+                Ok(Ok(piece)) if !left.is_zero() => {
+                    sink(&piece.buffer[..piece.length]);
+                    // Nobody fills it any more once all was printed.
+                    let _ = output.emptied.send(piece.buffer);
+                }
                 Ok(Ok(_)) | Err(RecvTimeoutError::Timeout) => {
                     break Err(Failure::TimeLimit { program: program.clone(), limit });
                 }
@@ -184,19 +188,28 @@ impl Machine for Live {
 /// How long is waited for the complaint of a command that has ended.
 const COMPLAINT: Duration = Duration::from_secs(1);
 
-/// What comes through a pipe, until it ends.
-fn pieces(mut pipe: impl Read + Send + 'static) -> Receiver<io::Result<Vec<u8>>> {
-    let (sender, receiver) = mpsc::sync_channel(4);
+/// What comes through a pipe, until it ends, in buffers that go back and forth.
+struct Pieces {
+    filled: Receiver<io::Result<Piece>>,
+    emptied: Sender<Vec<u8>>,
+}
+
+struct Piece {
+    buffer: Vec<u8>,
+    length: usize,
+}
+
+fn pieces(mut pipe: impl Read + Send + 'static) -> Pieces {
+    // Several times what a pipe holds: to hand a piece over takes longer than to read it.
+    const LONGEST: usize = 256 * 1024;
+    let (sender, filled) = mpsc::sync_channel(1);
+    let (emptied, spare) = mpsc::channel();
     thread::spawn(move || {
         loop {
-            let mut piece = vec![0; 256 * 1024];
-            let read = match pipe.read(&mut piece) {
+            let mut buffer: Vec<u8> = spare.try_recv().unwrap_or_else(|_| vec![0; LONGEST]);
+            let read = match fill(&mut pipe, &mut buffer) {
                 Ok(0) => return,
-                Ok(length) => {
-                    piece.truncate(length);
-                    Ok(piece)
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Ok(length) => Ok(Piece { buffer, length }),
                 Err(error) => Err(error),
             };
             let is_over = read.is_err();
@@ -206,7 +219,21 @@ fn pieces(mut pipe: impl Read + Send + 'static) -> Receiver<io::Result<Vec<u8>>>
             }
         }
     });
-    receiver
+    Pieces { filled, emptied }
+}
+
+/// Reads until a buffer is full or nothing comes any more.
+fn fill(pipe: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match pipe.read(&mut buffer[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
 }
 
 /// All that comes through a pipe, at its end.
