@@ -199,6 +199,8 @@ impl Collector {
         let mut answers = std::pin::pin!(answers);
         let mut seen = Seen { is_whole: true, ..Seen::default() };
         let mut earlier: Vec<Job> = Vec::new();
+        // Where the jobs of one answer were, those of the next are put.
+        let mut room: Vec<Job> = Vec::new();
         if let Some(queue) = &self.queue {
             seen.set_aside.extend(queue.set_aside.iter().cloned());
             earlier.extend(queue.waiting.iter().cloned());
@@ -208,7 +210,7 @@ impl Collector {
         while let Some(answer) = answers.try_next().await? {
             let (start, _) = answer.asked.window.context("an answer about no window")?;
             progress.set_message(format!("jobs of {}", start.strftime("%Y-%m-%d")));
-            let mut read = self.read_jobs(&answer)?;
+            let mut read = self.read_jobs(&answer, room)?;
             seen.is_whole &= read.collection.error.is_none();
             seen.set_aside.extend(read.rejects.iter().map(|reject| reject.text.clone()));
             seen.time = seen.time.max(Some(answer.asked.time));
@@ -222,6 +224,7 @@ impl Collector {
             earlier.retain(|job| !is_due(job));
             read.records.retain(|job| !is_due(job));
             earlier.append(&mut read.records);
+            room = read.records;
             runs.push((read.collection, read.rejects));
             if runs.len() == 7 {
                 change += self.writer.upsert(&std::mem::take(&mut earlier)).await?;
@@ -237,13 +240,14 @@ impl Collector {
         Ok(seen)
     }
 
-    fn read_jobs(&mut self, answer: &Answer) -> Result<Read<Job>> {
+    fn read_jobs(&mut self, answer: &Answer, room: Vec<Job>) -> Result<Read<Job>> {
         let (start, _) = answer.asked.window.context("an answer about no window")?;
         if self.archives {
             let (day, time) = (start.to_zoned(TimeZone::UTC).date(), answer.asked.time);
             self.writer.archive_window(answer.program(), day, time, &answer.frame)?;
         }
-        let parser = Sacct::new(&self.cluster.name, answer.asked.time).with_room_for(answer.bytes);
+        let parser =
+            Sacct::new(&self.cluster.name, answer.asked.time).with_room(room, answer.bytes);
         match &self.cluster.slurm_cluster {
             Some(known_as) => self.read(answer, parser.of_cluster_in_slurmdbd(known_as)),
             None => self.read(answer, parser),

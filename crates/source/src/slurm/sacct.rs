@@ -4,10 +4,11 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::time::Duration;
 
-use hashbrown::DefaultHashBuilder;
+use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use jiff::Timestamp;
 use record::{Job, Text, Usage, is_final_state};
 
@@ -102,7 +103,7 @@ impl Sacct {
         Sacct {
             rows: Rows::new(),
             jobs: Jobs {
-                cluster: cluster.to_owned(),
+                cluster: cluster.into(),
                 cluster_in_slurmdbd: None,
                 observed,
                 columns: Columns::of(&[]),
@@ -113,13 +114,15 @@ impl Sacct {
         }
     }
 
-    /// Makes room for the jobs of a text of so many bytes: they are large, and are not to be moved
-    /// whenever there are more of them than before. Room that is not used takes no memory.
-    pub fn with_room_for(mut self, bytes: u64) -> Sacct {
+    /// Puts the jobs of a text of so many bytes into `room`, which is empty and has held others: they
+    /// are large, and memory that was used before is not to be asked for again. Room that is not used
+    /// takes no memory.
+    pub fn with_room(mut self, mut room: Vec<Job>, bytes: u64) -> Sacct {
         /// A job with its steps takes some 850 bytes of text.
         const BYTES_A_JOB: u64 = 800;
-        let jobs = usize::try_from(bytes / BYTES_A_JOB).unwrap_or(0);
-        self.jobs.parsed.records.reserve(jobs);
+        room.clear();
+        room.reserve(usize::try_from(bytes / BYTES_A_JOB).unwrap_or(0));
+        self.jobs.parsed.records = room;
         self
     }
 
@@ -145,7 +148,7 @@ impl Parser<Job> for Sacct {
 }
 
 struct Jobs {
-    cluster: String,
+    cluster: Text,
     /// The cluster whose rows these are, as its rows name it; not known before the first.
     cluster_in_slurmdbd: Option<Vec<u8>>,
     observed: Timestamp,
@@ -238,7 +241,7 @@ fn step_point(job_id: &[u8]) -> Option<usize> {
 
 /// The row of a job, without what its steps measured.
 fn read_job(
-    cluster: &str,
+    cluster: &Text,
     observed: Timestamp,
     columns: &Columns,
     row: Row<'_>,
@@ -267,7 +270,12 @@ fn read_job(
 
     let allocated =
         value(row, columns.alloc_tres, tres::resources)?.filter(|_| started).unwrap_or_default();
-    let requested = value(row, columns.req_tres, tres::resources)?.unwrap_or_default();
+    // Most jobs hold what they asked for.
+    let requested = if started && row.cell(columns.alloc_tres) == row.cell(columns.req_tres) {
+        allocated.clone()
+    } else {
+        value(row, columns.req_tres, tres::resources)?.unwrap_or_default()
+    };
     let alloc_nodes = value(row, columns.alloc_nodes, count)?
         .or_else(|| hostlist::count(row.cell(columns.node_list)))
         .filter(|_| started);
@@ -279,12 +287,12 @@ fn read_job(
     })?;
 
     Ok(Job {
-        cluster: cluster.into(),
+        cluster: cluster.clone(),
         job_id,
         submit_time,
         attempt: 0,
         observed_time: observed,
-        source: "sacct".into(),
+        source: Text::new_static("sacct"),
         array_job_id,
         array_task_id,
         het_job_id,
@@ -524,17 +532,25 @@ impl Measured {
 /// anew what is requeued, and what is left after a change of size, at that moment. A row keeps its
 /// number when it ends, or a change of size ends it, and takes the place of what was known before.
 fn number_attempts(jobs: &mut [Job]) {
-    let mut seen = HashMap::with_capacity_and_hasher(jobs.len(), DefaultHashBuilder::default());
-    let attempts: Vec<i64> = jobs
-        .iter()
-        .map(|job| {
-            let rows = seen.entry((job.job_id.as_str(), job.submit_time)).or_insert(0);
-            *rows += 1;
-            *rows - 1
-        })
-        .collect();
-    for (job, attempt) in jobs.iter_mut().zip(attempts) {
-        job.attempt = attempt;
+    let state = DefaultHashBuilder::default();
+    // The last row of each.
+    let mut places: HashTable<usize> = HashTable::with_capacity(jobs.len());
+    for place in 0..jobs.len() {
+        let key = |place: usize| (&jobs[place].job_id, jobs[place].submit_time);
+        let found = places.entry(
+            state.hash_one(key(place)),
+            |known| key(*known) == key(place),
+            |known| state.hash_one(key(*known)),
+        );
+        match found {
+            Entry::Vacant(vacant) => {
+                vacant.insert(place);
+            }
+            Entry::Occupied(mut occupied) => {
+                let before = std::mem::replace(occupied.get_mut(), place);
+                jobs[place].attempt = jobs[before].attempt + 1;
+            }
+        }
     }
 }
 
