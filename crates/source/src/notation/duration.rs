@@ -1,49 +1,48 @@
 //! Times that something took, as SLURM writes them: `[D-]HH:MM:SS`, `MM:SS`, either with a
 //! fraction of a second behind.
 
+use super::whole;
+
 /// The seconds of `1-02:03:04`, `02:03:04`, `5:00` or `00:03.767`.
 pub(crate) fn seconds(text: &[u8]) -> Option<f64> {
-    let (clock, fraction) = match memchr::memchr(b'.', text) {
-        Some(point) => (&text[..point], Some(&text[point + 1..])),
-        None => (text, None),
-    };
-    let (days, clock) = match memchr::memchr(b'-', clock) {
-        Some(hyphen) => (Some(whole(&clock[..hyphen])?), &clock[hyphen + 1..]),
-        None => (None, clock),
-    };
-
-    let mut parts = clock.rsplit(|&byte| byte == b':');
-    let seconds = whole(parts.next()?)?;
-    let minutes = whole(parts.next()?)?;
-    let hours = match parts.next() {
-        Some(hours) => whole(hours)?,
-        // `1-02:03` would be hours and minutes, which nothing prints.
-        None if days.is_some() => return None,
-        None => 0,
-    };
-    if parts.next().is_some() || seconds >= 60 {
-        return None;
+    let (mut days, mut colons, mut clock, mut rest) = (None, 0, 0, text);
+    loop {
+        let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let number = part(&rest[..length])?;
+        match rest.get(length) {
+            Some(b'-') if days.is_none() && colons == 0 => days = Some(number),
+            Some(b':') if colons < 2 => {
+                clock = (clock + number) * 60;
+                colons += 1;
+            }
+            end @ (None | Some(b'.')) if number < 60 => {
+                // `1-02:03` would be hours and minutes, which nothing prints.
+                if colons == 0 || days.is_some() && colons == 1 {
+                    return None;
+                }
+                let seconds = days.unwrap_or(0) * 24 * 3600 + clock + number;
+                return match end {
+                    Some(_) => with_fraction(seconds, &rest[length + 1..]),
+                    None => Some(seconds as f64),
+                };
+            }
+            _ => return None,
+        }
+        rest = &rest[length + 1..];
     }
-    let seconds = ((days.unwrap_or(0) * 24 + hours) * 60 + minutes) * 60 + seconds;
+}
 
-    let Some(fraction) = fraction else {
-        return Some(seconds as f64);
-    };
+fn with_fraction(seconds: i64, fraction: &[u8]) -> Option<f64> {
     // One division of whole numbers gives the double nearest to the decimal that was printed.
     let scale = 10_i64.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-    let scaled = seconds.checked_mul(scale)?.checked_add(whole(fraction)?)?;
+    let scaled = seconds.checked_mul(scale)?.checked_add(part(fraction)?)?;
     Some(scaled as f64 / scale as f64)
 }
 
 /// A whole number, small enough that its seconds cannot overflow.
-fn whole(digits: &[u8]) -> Option<i64> {
+fn part(digits: &[u8]) -> Option<i64> {
     const LONGEST: usize = 9;
-    if digits.is_empty() || digits.len() > LONGEST {
-        return None;
-    }
-    digits.iter().try_fold(0, |number, &digit| {
-        digit.is_ascii_digit().then(|| number * 10 + i64::from(digit - b'0'))
-    })
+    whole::number(digits).filter(|_| digits.len() <= LONGEST)
 }
 
 #[cfg(test)]

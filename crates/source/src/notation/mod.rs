@@ -7,3 +7,4 @@ pub(crate) mod hostlist;
 pub(crate) mod laws;
 pub(crate) mod size;
 pub(crate) mod tres;
+pub(crate) mod whole;

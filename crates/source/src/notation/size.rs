@@ -1,6 +1,8 @@
 //! Amounts of memory, as SLURM writes them: `4000M`, `62.50G`, or a bare number whose unit
 //! depends on where it stands.
 
+use super::whole;
+
 /// The unit of a number without a suffix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Bare {
@@ -29,8 +31,9 @@ pub(crate) fn mebibytes(text: &[u8], bare: Bare) -> Option<f64> {
 /// A number as SLURM writes it. Rust reads more: `inf`, `1e3`, `-1`.
 fn decimal(text: &[u8]) -> Option<f64> {
     // Nearly all are whole; up to 15 digits a double holds each.
-    if (1..=15).contains(&text.len()) && text.iter().all(u8::is_ascii_digit) {
-        let whole = text.iter().fold(0, |whole, digit| 10 * whole + u64::from(digit - b'0'));
+    if text.len() <= 15
+        && let Some(whole) = whole::number(text)
+    {
         return Some(whole as f64);
     }
     let plain = text.iter().all(|&byte| byte.is_ascii_digit() || byte == b'.');

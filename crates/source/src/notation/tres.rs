@@ -5,6 +5,7 @@
 use record::Text;
 
 use super::size::{self, Bare};
+use super::whole::number as count;
 
 /// What of a list is of interest here.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,10 +77,6 @@ fn items(list: &[u8]) -> impl Iterator<Item = Option<(&[u8], &[u8])>> {
         let equals = item.iter().position(|&byte| byte == b'=')?;
         Some((&item[..equals], &item[equals + 1..]))
     })
-}
-
-fn count(digits: &[u8]) -> Option<i64> {
-    digits.first()?.is_ascii_digit().then(|| std::str::from_utf8(digits).ok())??.parse().ok()
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ pub use squeue::{Squeue, Waiting, left_the_queue, squeue};
 pub use squeue_current::{CurrentJob, Phase, SqueueCurrent, squeue_current};
 pub use sreport::{Sreport, Utilization, sreport};
 
+use crate::notation::whole::number as count;
 use rows::{Column, Row};
 
 /// What the commands are asked to print between cells: a byte that hardly anybody types.
@@ -64,7 +65,7 @@ fn cluster_option(cluster_in_slurmdbd: Option<&str>) -> Option<String> {
 ///
 /// That last one changes whenever a task leaves, and would be another job each time. It is
 /// called `18_[]` here, and its tasks stand beside it.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 struct JobId {
     job_id: Text,
     array_job_id: Option<Text>,
@@ -76,6 +77,9 @@ struct JobId {
 impl JobId {
     fn read(cell: &[u8]) -> Result<JobId, String> {
         let id = std::str::from_utf8(cell).map_err(|error| error.to_string())?;
+        if memchr::memchr2(b'_', b'+', cell).is_none() {
+            return Ok(JobId { job_id: id.into(), ..JobId::default() });
+        }
         let (array, task) = sides(id, '_');
         let (het_job, offset) = sides(id, '+');
         let waiting_together = array.zip(task).and_then(|(array, tasks)| {
@@ -145,16 +149,6 @@ fn text(cell: &[u8]) -> Text {
         Ok(text) => text.into(),
         Err(_) => String::from_utf8_lossy(cell).into(),
     }
-}
-
-fn count(digits: &[u8]) -> Option<i64> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0_i64, |number, &digit| {
-        let digit = digit.is_ascii_digit().then(|| i64::from(digit - b'0'))?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
 }
 
 /// A moment: seconds since the epoch, as the commands are told to print it, or a date and a time,

@@ -328,37 +328,55 @@ impl Rows {
     }
 }
 
-/// Gives the places of two bytes in a text, in order. Cells are some eight bytes long, so every
-/// eight bytes are compared at once: `memchr` is made for finding what is far.
+/// Gives the places of two bytes in a text, in order. Cells are some eight bytes long, so every 64
+/// bytes are compared at once: `memchr` is made for finding what is far.
 fn each_of_two(one: u8, other: u8, text: &[u8], mut found: impl FnMut(usize)) {
-    let (words, rest) = text.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let mut marks = mark_equal(word, one) | mark_equal(word, other);
+    let is_one = |byte: u8| byte == one || byte == other;
+    let (blocks, rest) = text.as_chunks::<64>();
+    for (index, block) in blocks.iter().enumerate() {
+        let mut marks = marks(block, is_one);
         while marks != 0 {
-            found(8 * index + marks.trailing_zeros() as usize / 8);
+            found(64 * index + marks.trailing_zeros() as usize);
             marks &= marks - 1;
         }
     }
     for (index, &byte) in rest.iter().enumerate() {
-        if byte == one || byte == other {
-            found(8 * words.len() + index);
+        if is_one(byte) {
+            found(64 * blocks.len() + index);
         }
     }
 }
 
-/// The highest bit of each byte of a word that equals a byte.
-fn mark_equal(word: u64, byte: u8) -> u64 {
-    const LOW_BITS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    let differing = word ^ u64::from_ne_bytes([byte; 8]);
-    // Adding carries into the highest bit unless all the lower ones are 0, and never beyond it.
-    !(((differing & LOW_BITS) + LOW_BITS) | differing | LOW_BITS)
+/// A bit for each byte of a block: whether it is one of those that are looked for.
+fn marks(block: &[u8; 64], is_one: impl Fn(u8) -> bool) -> u64 {
+    // Two loops, for then the first is compiled to instructions that compare many bytes at once.
+    let truths = block.map(|byte| u8::from(is_one(byte)));
+    let (words, _) = truths.as_chunks::<8>();
+    words.iter().rev().fold(0, |marks, word| {
+        // Moves the lowest bit of each byte into the highest byte, one beside the other.
+        const GATHER: u64 = 0x0102_0408_1020_4080;
+        marks << 8 | u64::from_le_bytes(*word).wrapping_mul(GATHER) >> 56
+    })
 }
 
 /// Whether a cell can be a job id: `12`, `16_5`, `18_[0-99%10]`, `24+1`, `12.batch`.
 fn is_id(cell: &[u8]) -> bool {
+    const IS_OF_ID: [bool; 256] = {
+        let (others, mut is_of_id) = (*b"_+.[]-,%:", [false; 256]);
+        let mut byte = 0;
+        while byte < is_of_id.len() {
+            is_of_id[byte] = (byte as u8).is_ascii_alphanumeric();
+            byte += 1;
+        }
+        let mut other = 0;
+        while other < others.len() {
+            is_of_id[others[other] as usize] = true;
+            other += 1;
+        }
+        is_of_id
+    };
     cell.first().is_some_and(u8::is_ascii_digit)
-        && cell.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_+.[]-,%:".contains(byte))
+        && cell.iter().all(|byte| IS_OF_ID[usize::from(*byte)])
 }
 
 #[cfg(test)]
@@ -411,9 +429,17 @@ mod tests {
 
     #[test]
     fn two_bytes_are_found_wherever_they_stand() {
-        for text in
-            ["", "|", "a|b\n", "|||||||\n", "1234567|\n234567890||", "{}\x0b\t\u{fc}\u{8a}|"]
-        {
+        for text in [
+            "",
+            "|",
+            "a|b\n",
+            "|||||||\n",
+            "1234567|\n234567890||",
+            "{}\x0b\t\u{fc}\u{8a}|",
+            &"|".repeat(129),
+            &"123456|".repeat(30),
+            &format!("{}\n", "x".repeat(63)),
+        ] {
             let expected: Vec<usize> = text
                 .bytes()
                 .enumerate()
