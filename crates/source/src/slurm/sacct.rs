@@ -120,8 +120,12 @@ impl Sacct {
     pub fn with_room(mut self, mut room: Vec<Job>, bytes: u64) -> Sacct {
         /// A job with its steps takes some 850 bytes of text.
         const BYTES_A_JOB: u64 = 800;
+        let jobs = usize::try_from(bytes / BYTES_A_JOB).unwrap_or(0);
         room.clear();
-        room.reserve(usize::try_from(bytes / BYTES_A_JOB).unwrap_or(0));
+        if room.capacity() < jobs {
+            // To grow it would copy what it held.
+            room = Vec::with_capacity(jobs);
+        }
         self.jobs.parsed.records = room;
         self
     }
