@@ -230,7 +230,7 @@ async fn rewrite(data_dir: &Path, cluster: &str) -> Result<()> {
         fs::remove_file(data_dir.join(file.meta.location.as_ref()))?;
         let mut writer = lake.writer(cluster).await?;
         writer.upsert(&jobs).await?;
-        writer.finish()?;
+        writer.finish().await?;
     }
     Ok(())
 }
@@ -270,7 +270,7 @@ async fn ingest(folder: &Path, data_dir: &Path, asked: Date) -> Result<()> {
         earlier.extend(parsed.records.into_iter().filter(|job| !is_due(job)));
     }
     jobs += writer.upsert(&earlier).await?.added;
-    writer.finish()?;
+    writer.finish().await?;
     std::io::stdout().write_all(format!("{lines} {jobs}\n").as_bytes())?;
     Ok(())
 }

@@ -33,7 +33,7 @@ pub(crate) async fn spans(folder: &Path, data_dir: &Path, day: Date) -> Result<u
     }
     let added = writer.upsert(&samples).await?.added;
     writer.compact_gpu_days(midnight(day.tomorrow()?)?, SignedDuration::from_mins(10)).await?;
-    writer.finish()?;
+    writer.finish().await?;
     Ok(added)
 }
 

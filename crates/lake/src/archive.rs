@@ -3,9 +3,15 @@
 use std::io::{BufRead, BufReader, Read, Write};
 
 use anyhow::{Context, Result, bail};
+use futures::TryStreamExt;
 use jiff::Timestamp;
+use jiff::civil::Date;
+use object_store::ObjectStore;
+use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 use zstd::zstd_safe::CParameter;
+
+use crate::{Lake, path};
 
 /// What was asked, and when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +35,14 @@ pub struct Asked {
 pub struct Archive {
     encoder: zstd::stream::Encoder<'static, Vec<u8>>,
     bytes: u64,
+}
+
+/// Where an answer lies in the archive.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    path: Path,
+    /// Of the file's frames, from 0.
+    place: usize,
 }
 
 /// How far back zstd looks for what was said before, as a power of two of bytes. Lines resemble
@@ -62,6 +76,60 @@ impl Archive {
     }
 }
 
+impl Lake {
+    /// What the archive has of a cluster's answers, by the time they were asked for: what each was
+    /// asked, and where it is.
+    pub async fn archived(&self, cluster: &str) -> Result<Vec<(Asked, Frame)>> {
+        let mut archived = Vec::new();
+        let mut listed = self.store.list(Some(&path::raw_folder()));
+        while let Some(meta) = listed.try_next().await.context("cannot list the archive")? {
+            if path::cluster_of_raw(&meta.location).as_deref() != Some(cluster) {
+                continue;
+            }
+            let shown = || format!("cannot read {}", self.shown(&meta.location));
+            let bytes = self.bytes(&meta.location).await?.with_context(shown)?;
+            for (place, frame) in frames(&bytes).with_context(shown)?.iter().enumerate() {
+                let asked = asked(frame).with_context(shown)?;
+                archived.push((asked, Frame { path: meta.location.clone(), place }));
+            }
+        }
+        archived.sort_by(|(one, _), (other, _)| {
+            (one.time, &one.command).cmp(&(other.time, &other.command))
+        });
+        Ok(archived)
+    }
+
+    /// The files of the archive with a source's answers about a day, the last first, and their bytes.
+    pub async fn archived_about(
+        &self,
+        source: &str,
+        cluster: &str,
+        day: Date,
+    ) -> Result<Vec<(Path, u64)>> {
+        let folder = path::raw_of_day(source, cluster, day);
+        let listed = self.store.list_with_delimiter(Some(&folder)).await;
+        let listed = listed.with_context(|| format!("cannot list {folder}"))?;
+        let mut files: Vec<_> =
+            listed.objects.into_iter().map(|file| (file.location, file.size)).collect();
+        files.sort_by(|one, other| other.cmp(one));
+        Ok(files)
+    }
+
+    /// The frames of a file of the archive.
+    pub async fn frames(&self, path: &Path) -> Result<Vec<Vec<u8>>> {
+        let shown = || format!("cannot read {}", self.shown(path));
+        let bytes = self.bytes(path).await?.with_context(shown)?;
+        frames(&bytes).with_context(shown)
+    }
+
+    /// A frame of the archive.
+    pub async fn frame(&self, frame: &Frame) -> Result<Vec<u8>> {
+        let frames = self.frames(&frame.path).await?;
+        let place = frames.into_iter().nth(frame.place);
+        place.with_context(|| format!("cannot read {}", self.shown(&frame.path)))
+    }
+}
+
 /// Reads a frame back: what was asked, and the output, which goes to `sink` piece by piece.
 pub fn replay(frame: &[u8], sink: &mut dyn FnMut(&[u8])) -> Result<Asked> {
     let decoder = zstd::stream::Decoder::with_buffer(frame).context("cannot start zstd")?;
@@ -79,7 +147,7 @@ pub fn replay(frame: &[u8], sink: &mut dyn FnMut(&[u8])) -> Result<Asked> {
 }
 
 /// What a frame says that was asked.
-pub(crate) fn asked(frame: &[u8]) -> Result<Asked> {
+fn asked(frame: &[u8]) -> Result<Asked> {
     let decoder = zstd::stream::Decoder::with_buffer(frame).context("cannot start zstd")?;
     head(&mut BufReader::new(decoder.single_frame()))
 }
@@ -92,7 +160,7 @@ fn head(text: &mut impl BufRead) -> Result<Asked> {
 }
 
 /// The frames of a file.
-pub(crate) fn frames(mut bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+fn frames(mut bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
     let mut frames = Vec::new();
     while !bytes.is_empty() {
         let Ok(length) = zstd::zstd_safe::find_frame_compressed_size(bytes) else {

@@ -6,7 +6,6 @@
 //! nobody reads, and the next writer removes them. No tracker decides: it is written later.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
 
 use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
@@ -67,11 +66,15 @@ pub struct LateSample {
 }
 
 impl Lake {
-    /// From which files each day's GPUs are known, by cluster and date.
-    pub async fn gpu_days(&self, trackers: &Trackers) -> Result<Vec<GpuDay>> {
+    /// From which files each day's GPUs are known, by cluster and date; of compacted days those since
+    /// one.
+    pub async fn gpu_days(&self, trackers: &Trackers, since: Option<Date>) -> Result<Vec<GpuDay>> {
         // Samples first: those that are gone by now have left spans behind, which are listed next.
         let samples = self.files(&GpuSample::TABLE, trackers).await?;
-        let spans = self.files(&GpuSpan::TABLE, trackers).await?;
+        let spans = match since {
+            Some(since) => self.files_since(&GpuSpan::TABLE, trackers, since).await?,
+            None => self.files(&GpuSpan::TABLE, trackers).await?,
+        };
         let mut days: BTreeMap<(String, Date), GpuFiles> = BTreeMap::new();
         for file in samples {
             let place = (file.cluster.clone(), file.date);
@@ -266,8 +269,8 @@ impl Writer {
             }
             let file = self.file::<GpuSpan>(path::midnight(day));
             self.replace(&file, &made.iter().collect::<Vec<_>>()).await?;
-            self.remove_samples(&files)?;
-            let meta = tracker::head(&self.lake, &file).await?;
+            self.remove_samples(&files).await?;
+            let meta = self.lake.head(&file).await?;
             let facts = self.tracker.facts(&meta).cloned();
             let (table, cluster) = (GpuSpan::TABLE.name, self.cluster.clone());
             let file = LakeFile { meta, table, cluster, date: day, facts };
@@ -293,7 +296,7 @@ impl Writer {
         mut samples: Vec<GpuSample>,
         hold: SignedDuration,
     ) -> Result<Compacted> {
-        if self.is_compacted(day)? {
+        if self.is_compacted(day).await? {
             self.check_late(&samples.iter().collect::<Vec<_>>()).await?;
             return Ok(Compacted::default());
         }
@@ -303,7 +306,7 @@ impl Writer {
             return self.compact_gpu_days(path::midnight(day.tomorrow()?), hold).await;
         }
         let yesterday = day.yesterday()?;
-        if !self.is_compacted(yesterday)? {
+        if !self.is_compacted(yesterday).await? {
             // What an earlier day says of this one may have to pass through days without samples.
             self.compact_gpu_days(path::midnight(day), hold).await?;
         }
@@ -336,9 +339,8 @@ impl Writer {
     }
 
     /// Whether a day's samples were made spans.
-    pub fn is_compacted(&self, day: Date) -> Result<bool> {
-        let path = self.lake.root().join(self.file::<GpuSpan>(path::midnight(day)).as_ref());
-        path.try_exists().with_context(|| format!("cannot find out about {}", path.display()))
+    pub async fn is_compacted(&self, day: Date) -> Result<bool> {
+        self.lake.has(&self.file::<GpuSpan>(path::midnight(day))).await
     }
 
     /// Lets pass what a compacted day already says, and refuses what it does not: one more look
@@ -379,29 +381,16 @@ impl Writer {
             self.tracker.files.contains_key(spans.as_ref())
         });
         for day in files.chunk_by(|one, other| one.date == other.date) {
-            self.remove_samples(day)?;
+            self.remove_samples(day).await?;
         }
         Ok(())
     }
 
     /// Removes files of one day.
-    fn remove_samples(&mut self, files: &[LakeFile]) -> Result<()> {
-        let mut folder = None;
+    async fn remove_samples(&mut self, files: &[LakeFile]) -> Result<()> {
+        self.files.remove(files.iter().map(|file| &file.meta.location)).await?;
         for file in files {
-            let target = self.lake.root().join(file.meta.location.as_ref());
-            self.lake.step("remove a file");
-            fs::remove_file(&target)
-                .with_context(|| format!("cannot remove {}", target.display()))?;
             self.tracker.files.remove(file.meta.location.as_ref());
-            folder = target.parent().map(std::path::Path::to_owned);
-        }
-        if let Some(folder) = folder {
-            self.lake.step("sync what was removed");
-            File::open(&folder)
-                .and_then(|folder| folder.sync_all())
-                .with_context(|| format!("cannot sync {}", folder.display()))?;
-            // Tidiness: what else may lie in it is not ours, and an empty folder is nobody's.
-            let _ = fs::remove_dir(&folder);
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Records in, Parquet files out, and back: a folder that any other program can read too.
+//! Records in, Parquet files out, and back: a folder or a bucket that any other program can read too.
 //!
 //! A commit replaces one file, so a plain glob over `processed/<table>` is right at any
 //! moment. What was there stays until what replaces it is whole and on the disk.
@@ -6,123 +6,105 @@
 mod archive;
 mod assemble;
 mod compact;
+mod conditional_put;
+mod folder_files;
 mod foreign;
 mod job_file;
 mod known_jobs;
+mod lease;
+mod list;
 mod lock;
 mod merge;
 mod observe;
 mod parquet_file;
 mod path;
+mod place;
 mod prune;
+mod publish;
+mod store_files;
 mod tracker;
 mod version;
 mod write;
 mod write_jobs;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use futures::TryStreamExt;
+use bytes::Bytes;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use object_store::local::LocalFileSystem;
-use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
-use record::{JobDay, Live, NodeDay, Record, TABLES, Table};
+use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, UpdateVersion};
+use record::{JobDay, NodeDay, Record, Table};
 
 use tracker::Summed;
 
-pub use archive::{Archive, Asked, replay};
+pub use archive::{Archive, Asked, Frame, replay};
 pub use compact::{Compacted, GpuDay, GpuFiles, LateSample, OpenGpuSpans};
 pub use foreign::{ForeignRows, read_foreign, read_foreign_table};
 pub use known_jobs::OpenJob;
+pub use list::{LakeFile, known_files};
 pub use observe::Snapshot;
 pub use parquet_file::TimeRange;
+pub use place::{Place, StorePlace, StoreSettings};
 pub use prune::Pruned;
 pub use tracker::{DayFacts, FileFacts, Heard, IMPORT, LAG, Tracker};
-pub use version::Version;
+pub use version::{Version, is_same};
 pub use write::{Change, Writer};
 
-/// A lake: the folder, and the store through which its files are read.
+/// A lake: where it is, and the store through which its files are read.
 #[derive(Clone)]
 pub struct Lake {
-    root: PathBuf,
+    place: Place,
     store: Arc<dyn ObjectStore>,
     zone: TimeZone,
     step: Option<Step>,
+    /// How long the lease of a cluster holds that is not renewed.
+    lease_length: Duration,
     /// From more rows than this on, a file of jobs that are not all over is kept in parts.
     large_file: usize,
 }
 
-/// Called before each step that changes the disk, with the step's name: a test stops there.
+/// Called before each step that changes a file, with the step's name: a test stops there.
 type Step = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What is known of each cluster's files, by its name.
 pub type Trackers = BTreeMap<String, Tracker>;
 
-/// Where an answer lies in the archive.
-#[derive(Clone, Debug)]
-pub struct Frame {
-    path: object_store::path::Path,
-    /// Of the file's frames, from 0.
-    place: usize,
-}
-
-/// One file of a table.
-#[derive(Clone, Debug)]
-pub struct LakeFile {
-    pub meta: ObjectMeta,
-    pub table: &'static str,
-    pub cluster: String,
-    pub date: Date,
-    /// What the tracker knows of it; nothing if the file changed since.
-    pub facts: Option<FileFacts>,
-}
-
-impl LakeFile {
-    fn place(&self) -> (&str, Date) {
-        (&self.cluster, self.date)
-    }
-
-    /// When it was last changed.
-    pub fn modified(&self) -> Timestamp {
-        modified(&self.meta)
-    }
-}
-
 impl Lake {
-    /// Opens a lake that is there.
-    pub fn open(root: &Path) -> Result<Lake> {
-        if !root.is_dir() {
-            bail!(
-                "there is no data at {}; `plimsoll collect` makes it, `plimsoll demo` shows an example",
-                root.display()
-            );
+    /// Opens a lake that is there. Whether there is one in a store is known once it is asked.
+    pub fn open(place: impl Into<Place>) -> Result<Lake> {
+        let mut place = place.into();
+        if let Place::Folder(folder) = &mut place {
+            *folder = found(folder)?;
         }
-        // Asked for now, so that one message says it and not each later step.
-        std::fs::read_dir(root).with_context(|| format!("cannot read {}", root.display()))?;
-        let root = root
-            .canonicalize()
-            .with_context(|| format!("cannot find the way to {}", root.display()))?;
-        let store = LocalFileSystem::new_with_prefix(&root)
-            .with_context(|| format!("cannot read {}", root.display()))?;
-        Ok(Lake {
-            root,
-            store: Arc::new(store),
-            zone: TimeZone::UTC,
-            step: None,
-            large_file: parquet_file::ROWS_A_GROUP,
-        })
+        let store = place.store()?;
+        Ok(Lake::of_store(place, store))
     }
 
     /// Opens a lake, making the folder if there is none.
-    pub fn create(root: &Path) -> Result<Lake> {
-        std::fs::create_dir_all(root)
-            .with_context(|| format!("cannot make the folder {}", root.display()))?;
-        Lake::open(root)
+    pub fn create(place: impl Into<Place>) -> Result<Lake> {
+        let place = place.into();
+        if let Some(folder) = place.folder() {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        }
+        Lake::open(place)
+    }
+
+    /// A lake whose files are read and written through a store, which begins at its place.
+    pub fn of_store(place: Place, store: Arc<dyn ObjectStore>) -> Lake {
+        Lake {
+            place,
+            store,
+            zone: TimeZone::UTC,
+            step: None,
+            lease_length: lease::LENGTH,
+            large_file: parquet_file::ROWS_A_GROUP,
+        }
     }
 
     /// The same lake, whose days are added up by this zone's calendar: the one in which questions
@@ -132,7 +114,7 @@ impl Lake {
         self
     }
 
-    /// The same lake, which tells `step` before it changes the disk.
+    /// The same lake, which tells `step` before it changes a file.
     pub fn with_step(mut self, step: impl Fn(&str) + Send + Sync + 'static) -> Lake {
         self.step = Some(Arc::new(step));
         self
@@ -145,11 +127,23 @@ impl Lake {
         self
     }
 
-    pub fn root(&self) -> &Path {
-        &self.root
+    /// The same lake, whose leases hold for less long.
+    #[cfg(test)]
+    pub(crate) fn with_lease_length(mut self, length: Duration) -> Lake {
+        self.lease_length = length;
+        self
     }
 
-    /// What reads the files; paths in it begin below [`root`](Lake::root).
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The lake's folder, if it is in one of this machine.
+    pub fn folder(&self) -> Option<&Path> {
+        self.place.folder()
+    }
+
+    /// What reads the files; paths in it begin at the lake's [`place`](Lake::place).
     pub fn store(&self) -> Arc<dyn ObjectStore> {
         self.store.clone()
     }
@@ -159,101 +153,12 @@ impl Lake {
         Writer::open(self.clone(), cluster).await
     }
 
-    /// Who is collecting a cluster right now: the number of the process; nothing if nobody is.
-    pub fn collector(&self, cluster: &str) -> Result<Option<String>> {
-        lock::holder(&self.root, cluster)
-    }
-
-    /// The clusters that the lake has files of, by name.
-    pub async fn clusters(&self) -> Result<Vec<String>> {
-        let mut clusters = BTreeSet::new();
-        for table in TABLES {
-            let folder = path::table_folder(table.name);
-            let listed = self
-                .store
-                .list_with_delimiter(Some(&folder))
-                .await
-                .with_context(|| format!("cannot list {folder}"))?;
-            clusters.extend(listed.common_prefixes.iter().filter_map(path::cluster_of_folder));
+    /// Who is collecting a cluster right now; nothing if nobody is.
+    pub async fn collector(&self, cluster: &str) -> Result<Option<String>> {
+        match self.folder() {
+            Some(folder) => lock::holder(folder, cluster),
+            None => lease::holder(self, cluster).await,
         }
-        Ok(clusters.into_iter().collect())
-    }
-
-    /// The files of a table, by cluster and date, each with what the trackers know of it.
-    pub async fn files(&self, table: &Table, trackers: &Trackers) -> Result<Vec<LakeFile>> {
-        let mut files = Vec::new();
-        let folder = path::table_folder(table.name);
-        let mut listed = self.store.list(Some(&folder));
-        while let Some(meta) =
-            listed.try_next().await.with_context(|| format!("cannot list {folder}"))?
-        {
-            if let Some(file) = path::parse(&meta.location) {
-                let tracker = trackers.get(&file.cluster);
-                files.push(LakeFile {
-                    table: table.name,
-                    facts: tracker.and_then(|tracker| tracker.facts(&meta)).cloned(),
-                    cluster: file.cluster,
-                    date: file.date,
-                    meta,
-                });
-            }
-        }
-        files.sort_by(|one, other| one.meta.location.cmp(&other.meta.location));
-        Ok(files)
-    }
-
-    /// The trackers of all clusters that the lake has files of, by name.
-    pub async fn trackers(&self) -> Result<Trackers> {
-        let mut trackers = Trackers::new();
-        for cluster in self.clusters().await? {
-            let tracker = self.tracker(&cluster).await?;
-            trackers.insert(cluster, tracker);
-        }
-        Ok(trackers)
-    }
-
-    /// The tracker of a cluster as it was last written; empty if it cannot be read, for all in
-    /// it can be had from the files.
-    pub async fn tracker(&self, cluster: &str) -> Result<Tracker> {
-        Tracker::load(self, cluster).await
-    }
-
-    /// The files of what was last seen of clusters, by name.
-    pub async fn live_files(&self) -> Result<Vec<ObjectMeta>> {
-        self.json_files(path::live_folder()).await
-    }
-
-    /// The files of what is known of clusters' files, by name.
-    async fn tracker_files(&self) -> Result<Vec<ObjectMeta>> {
-        self.json_files(path::tracker_folder()).await
-    }
-
-    async fn json_files(&self, folder: object_store::path::Path) -> Result<Vec<ObjectMeta>> {
-        let listed = self.store.list_with_delimiter(Some(&folder)).await;
-        let listed = listed.with_context(|| format!("cannot list {folder}"))?;
-        let mut files = listed.objects;
-        files.retain(|file| file.location.extension() == Some("json"));
-        files.sort_by(|one, other| one.location.cmp(&other.location));
-        Ok(files)
-    }
-
-    /// What was last seen of a cluster, in one of [`live_files`](Lake::live_files).
-    pub async fn live(&self, file: &ObjectMeta) -> Result<Live> {
-        let path = &file.location;
-        let bytes = self.bytes(path).await?.with_context(|| format!("{path} is gone"))?;
-        serde_json::from_slice(&bytes).with_context(|| format!("cannot read {}", self.shown(path)))
-    }
-
-    /// What was last seen of each cluster, by name. What cannot be read is left out, and told.
-    pub async fn lives(&self) -> Result<Vec<Live>> {
-        let mut lives = Vec::new();
-        for file in self.live_files().await? {
-            match self.live(&file).await {
-                Ok(live) => lives.push(live),
-                Err(error) => tracing::warn!("left out: {error:#}"),
-            }
-        }
-        Ok(lives)
     }
 
     /// The records of one file.
@@ -267,58 +172,6 @@ impl Lake {
             .with_context(|| format!("cannot read {}", self.shown(path)))
     }
 
-    /// What the archive has of a cluster's answers, by the time they were asked for: what each was
-    /// asked, and where it is.
-    pub async fn archived(&self, cluster: &str) -> Result<Vec<(Asked, Frame)>> {
-        let mut archived = Vec::new();
-        let mut listed = self.store.list(Some(&path::raw_folder()));
-        while let Some(meta) = listed.try_next().await.context("cannot list the archive")? {
-            if path::cluster_of_raw(&meta.location).as_deref() != Some(cluster) {
-                continue;
-            }
-            let shown = || format!("cannot read {}", self.shown(&meta.location));
-            let bytes = self.bytes(&meta.location).await?.with_context(shown)?;
-            for (place, frame) in archive::frames(&bytes).with_context(shown)?.iter().enumerate() {
-                let asked = archive::asked(frame).with_context(shown)?;
-                archived.push((asked, Frame { path: meta.location.clone(), place }));
-            }
-        }
-        archived.sort_by(|(one, _), (other, _)| {
-            (one.time, &one.command).cmp(&(other.time, &other.command))
-        });
-        Ok(archived)
-    }
-
-    /// The files of the archive with a source's answers about a day, the last first, and their bytes.
-    pub async fn archived_about(
-        &self,
-        source: &str,
-        cluster: &str,
-        day: Date,
-    ) -> Result<Vec<(object_store::path::Path, u64)>> {
-        let folder = path::raw_of_day(source, cluster, day);
-        let listed = self.store.list_with_delimiter(Some(&folder)).await;
-        let listed = listed.with_context(|| format!("cannot list {folder}"))?;
-        let mut files: Vec<_> =
-            listed.objects.into_iter().map(|file| (file.location, file.size)).collect();
-        files.sort_by(|one, other| other.cmp(one));
-        Ok(files)
-    }
-
-    /// The frames of a file of the archive.
-    pub async fn frames(&self, path: &object_store::path::Path) -> Result<Vec<Vec<u8>>> {
-        let shown = || format!("cannot read {}", self.shown(path));
-        let bytes = self.bytes(path).await?.with_context(shown)?;
-        archive::frames(&bytes).with_context(shown)
-    }
-
-    /// A frame of the archive.
-    pub async fn frame(&self, frame: &Frame) -> Result<Vec<u8>> {
-        let frames = self.frames(&frame.path).await?;
-        let place = frames.into_iter().nth(frame.place);
-        place.with_context(|| format!("cannot read {}", self.shown(&frame.path)))
-    }
-
     /// How many rows a file has, by its footer.
     pub async fn rows(&self, table: &Table, path: &object_store::path::Path) -> Result<u64> {
         let bytes = self.bytes(path).await?.with_context(|| format!("{path} is gone"))?;
@@ -326,19 +179,48 @@ impl Lake {
     }
 
     /// The bytes of a file; nothing if there is none.
-    async fn bytes(&self, path: &object_store::path::Path) -> Result<Option<bytes::Bytes>> {
+    async fn bytes(&self, path: &object_store::path::Path) -> Result<Option<Bytes>> {
+        Ok(self.versioned_bytes(path).await?.map(|(bytes, _)| bytes))
+    }
+
+    /// The same, and what tells the file from one that takes its place.
+    async fn versioned_bytes(
+        &self,
+        path: &object_store::path::Path,
+    ) -> Result<Option<(Bytes, UpdateVersion)>> {
+        let shown = || format!("cannot read {}", self.shown(path));
         match self.store.get(path).await {
-            Ok(found) => Ok(Some(
-                found.bytes().await.with_context(|| format!("cannot read {}", self.shown(path)))?,
-            )),
-            Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error).with_context(|| format!("cannot read {}", self.shown(path))),
+            Ok(found) => {
+                let version = conditional_put::version_of(&found.meta);
+                Ok(Some((found.bytes().await.with_context(shown)?, version)))
+            }
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error).with_context(shown),
+        }
+    }
+
+    /// What a file now is.
+    async fn head(&self, path: &object_store::path::Path) -> Result<ObjectMeta> {
+        let found = self.store.head(path).await;
+        let meta = found.with_context(|| format!("cannot find {}", self.shown(path)))?;
+        // A store may tell of it by the name that it has in the bucket.
+        Ok(ObjectMeta { location: path.clone(), ..meta })
+    }
+
+    /// Whether there is such a file.
+    async fn has(&self, path: &object_store::path::Path) -> Result<bool> {
+        match self.store.head(path).await {
+            Ok(_) => Ok(true),
+            Err(Error::NotFound { .. }) => Ok(false),
+            Err(error) => {
+                Err(error).with_context(|| format!("cannot find out about {}", self.shown(path)))
+            }
         }
     }
 
     /// A path as people find the file.
     pub fn shown(&self, path: &object_store::path::Path) -> String {
-        self.root.join(path.as_ref()).display().to_string()
+        self.place.shown(path)
     }
 
     fn step(&self, name: &str) {
@@ -346,6 +228,19 @@ impl Lake {
             step(name);
         }
     }
+}
+
+/// The whole way to a folder that is there and can be read.
+fn found(folder: &Path) -> Result<PathBuf> {
+    if !folder.is_dir() {
+        bail!(
+            "there is no data at {}; `plimsoll collect` makes it, `plimsoll demo` shows an example",
+            folder.display()
+        );
+    }
+    // Asked for now, so that one message says it and not each later step.
+    std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    folder.canonicalize().with_context(|| format!("cannot find the way to {}", folder.display()))
 }
 
 /// Those files of `job` whose jobs are added up by a zone's calendar in each of the tables of sums,
@@ -378,5 +273,11 @@ fn modified(meta: &ObjectMeta) -> Timestamp {
         .expect("a file's time lies within the years that a timestamp can say")
 }
 
+#[cfg(test)]
+mod faulty_store;
+#[cfg(test)]
+mod store_tests;
+#[cfg(test)]
+mod test_lake;
 #[cfg(test)]
 mod tests;

@@ -49,7 +49,7 @@ impl Lock {
     }
 }
 
-/// The process that holds a cluster's lock, as it wrote itself down; nothing if nobody does.
+/// Who holds a cluster's lock, as it wrote itself down; nothing if nobody does.
 pub(crate) fn holder(root: &Path, cluster: &str) -> Result<Option<String>> {
     let path = root.join("lock").join(format!("{cluster}.lock"));
     let mut file = match File::open(&path) {
@@ -67,7 +67,7 @@ pub(crate) fn holder(root: &Path, cluster: &str) -> Result<Option<String>> {
             let mut process = String::new();
             // Who holds it is good to know, no more.
             let _ = file.read_to_string(&mut process);
-            Ok(Some(process.trim().to_owned()))
+            Ok(Some(format!("process {}", process.trim())))
         }
         Err(TryLockError::Error(error)) => {
             Err(error).with_context(|| format!("cannot lock {}", path.display()))

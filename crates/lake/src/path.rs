@@ -28,6 +28,16 @@ pub(crate) fn table_folder(table: &str) -> Path {
     Path::from_iter(["processed", table])
 }
 
+/// The folder of a cluster's part of a table.
+pub(crate) fn cluster_folder(table: &str, cluster: &str) -> Path {
+    table_folder(table).join(format!("cluster={cluster}"))
+}
+
+/// The folder of a day of it.
+pub(crate) fn date_folder(table: &str, cluster: &str, date: Date) -> Path {
+    cluster_folder(table, cluster).join(format!("date={date}"))
+}
+
 /// The file that holds the rows of a moment.
 ///
 /// A day has one file, which every commit replaces, so small files do not gather. Samples are
@@ -38,13 +48,7 @@ pub(crate) fn file(table: &Table, cluster: &str, moment: Timestamp) -> Path {
     } else {
         format!("{}.parquet", table.name)
     };
-    Path::from_iter([
-        "processed".to_owned(),
-        table.name.to_owned(),
-        format!("cluster={cluster}"),
-        format!("date={}", date(moment)),
-        name,
-    ])
+    date_folder(table.name, cluster, date(moment)).join(name)
 }
 
 /// Where the output of a command is archived.
@@ -90,6 +94,16 @@ pub(crate) fn tracker(cluster: &str) -> Path {
 /// Where a cluster's jobs that are not over are kept.
 pub(crate) fn open_jobs(cluster: &str) -> Path {
     Path::from_iter(["tracker".to_owned(), format!("{cluster}.open.json")])
+}
+
+/// Where it is kept who collects a cluster, if that is not a lock of the system.
+pub(crate) fn lease(cluster: &str) -> Path {
+    Path::from_iter(["lock".to_owned(), format!("{cluster}.json")])
+}
+
+/// An object by which it is tried what a store does.
+pub(crate) fn probe() -> Path {
+    Path::from(format!("lock/probe-{}", std::process::id()))
 }
 
 /// The folder of what was last seen of clusters.

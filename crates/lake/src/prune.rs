@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 use futures::TryStreamExt;
 use jiff::civil::Date;
-use object_store::{ObjectStore, ObjectStoreExt};
+use object_store::{ObjectMeta, ObjectStore};
 
 use crate::{Writer, path};
 
@@ -32,29 +32,20 @@ impl Writer {
         old.sort_by(|(date, file), (other_date, other)| {
             (date, &file.location).cmp(&(other_date, &other.location))
         });
-        let mut pruned = Pruned::default();
-        for (_, file) in old {
-            if !only_tell {
-                self.lake.step("remove from the archive");
-                let removed = store.delete(&file.location).await;
-                removed.with_context(|| {
-                    format!("cannot remove {}", self.lake.shown(&file.location))
-                })?;
-                self.leave_no_folder(&file.location);
+        let pruned =
+            Pruned { files: old.len(), bytes: old.iter().map(|(_, file)| file.size).sum() };
+        if !only_tell {
+            for of_folder in old.chunk_by(|(_, one), (_, other)| folder_of(one) == folder_of(other))
+            {
+                self.files.remove(of_folder.iter().map(|(_, file)| &file.location)).await?;
             }
-            pruned.files += 1;
-            pruned.bytes += file.size;
         }
         Ok(pruned)
     }
+}
 
-    /// Removes the folder of a file that was the last in it.
-    fn leave_no_folder(&self, file: &object_store::path::Path) {
-        if let Some(folder) = self.lake.root().join(file.as_ref()).parent() {
-            // One with something in it stays, which is what its removal fails for.
-            let _ = std::fs::remove_dir(folder);
-        }
-    }
+fn folder_of(file: &ObjectMeta) -> Option<&str> {
+    file.location.as_ref().rsplit_once('/').map(|(folder, _)| folder)
 }
 
 #[cfg(test)]
@@ -77,7 +68,7 @@ mod tests {
             (&writer, date(2026, 1, 1), b"1234"),
             (&other, date(2025, 12, 30), b"12345"),
         ] {
-            writer.archive_window("sacct", day, Timestamp::UNIX_EPOCH, bytes).unwrap();
+            writer.archive_window("sacct", day, Timestamp::UNIX_EPOCH, bytes).await.unwrap();
         }
         std::fs::write(folder.path().join("raw/sacct/cluster=maple/notes.txt"), "ours").unwrap();
         let old = Pruned { files: 2, bytes: 5 };

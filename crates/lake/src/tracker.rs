@@ -8,17 +8,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
+use bytes::Bytes;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use object_store::ObjectMeta;
 use object_store::path::Path;
-use object_store::{ObjectMeta, ObjectStoreExt};
 use record::{Collection, Job, Record, TABLES};
 use serde::{Deserialize, Serialize};
 
 use crate::known_jobs::{KnownJobs, Lookup, OpenJob};
 use crate::parquet_file::{Footer, TimeRange};
-use crate::{Lake, LakeFile, SUMS, Trackers, modified, parquet_file, path, summed};
+use crate::{Lake, LakeFile, SUMS, Trackers, modified, parquet_file, path, summed, version};
 
 /// What is known of a cluster's files and days.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -98,9 +99,22 @@ pub struct Heard {
 pub struct FileFacts {
     pub bytes: u64,
     pub modified: Timestamp,
+    /// What a store calls these bytes; none in a folder, which may be copied elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub e_tag: Option<String>,
     pub rows: u64,
     /// The range of each column of moments.
     pub times: BTreeMap<String, TimeRange>,
+}
+
+impl FileFacts {
+    fn is_of(&self, meta: &ObjectMeta) -> bool {
+        self.bytes == meta.size
+            && match &self.e_tag {
+                Some(e_tag) => version::tag(meta) == Some(e_tag),
+                None => self.modified == modified(meta),
+            }
+    }
 }
 
 /// The source of what `plimsoll import` takes over.
@@ -133,9 +147,7 @@ impl Tracker {
 
     /// What is known of a file, if it is still the one that the tracker saw.
     pub fn facts(&self, meta: &ObjectMeta) -> Option<&FileFacts> {
-        self.files
-            .get(meta.location.as_ref())
-            .filter(|facts| facts.bytes == meta.size && facts.modified == modified(meta))
+        self.files.get(meta.location.as_ref()).filter(|facts| facts.is_of(meta))
     }
 
     /// From when on a day has to be asked about: the whole day if it never was, what came since if
@@ -182,20 +194,16 @@ impl Tracker {
         }
     }
 
-    pub(crate) async fn load(lake: &Lake, cluster: &str) -> Result<Tracker> {
-        let Some(bytes) = lake.bytes(&path::tracker(cluster)).await? else {
-            return Ok(Tracker::default());
-        };
-        Ok(serde_json::from_slice(&bytes).unwrap_or_default())
+    /// What was written for questions; nothing is known if it cannot be read.
+    pub(crate) fn from_bytes(bytes: Option<Bytes>) -> Tracker {
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// The same with the jobs that are not over.
-    pub(crate) async fn load_to_write(lake: &Lake, cluster: &str) -> Result<Tracker> {
-        let mut tracker = Tracker::load(lake, cluster).await?;
-        if let Some(bytes) = lake.bytes(&path::open_jobs(cluster)).await? {
-            tracker.open = serde_json::from_slice(&bytes).unwrap_or_default();
-        }
-        Ok(tracker)
+    /// The same with what was written for the next writer.
+    pub(crate) fn with_open_from_bytes(mut self, bytes: Option<Bytes>) -> Tracker {
+        let open = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        self.open = open.unwrap_or_default();
+        self
     }
 
     /// What is written for questions.
@@ -209,12 +217,14 @@ impl Tracker {
     }
 
     /// Takes note of a file that was just written.
-    pub(crate) fn note_file(&mut self, meta: &ObjectMeta, footer: Footer) {
+    pub(crate) fn note_file(&mut self, lake: &Lake, meta: &ObjectMeta, footer: Footer) {
+        let tag = version::tag(meta).filter(|_| lake.folder().is_none());
         self.files.insert(
             meta.location.as_ref().to_owned(),
             FileFacts {
                 bytes: meta.size,
                 modified: modified(meta),
+                e_tag: tag.map(str::to_owned),
                 rows: footer.rows,
                 times: footer.times,
             },
@@ -267,8 +277,9 @@ impl Tracker {
         let summed: BTreeSet<Path> = summed
             .into_iter()
             .filter(|file| {
-                self.open.get(file.meta.location.as_ref()).is_some_and(|open| {
-                    open.bytes == file.meta.size && open.modified == modified(&file.meta)
+                let open = self.open.get(file.meta.location.as_ref());
+                open.zip(file.facts.as_ref()).is_some_and(|(open, facts)| {
+                    (open.bytes, open.modified) == (facts.bytes, facts.modified)
                 })
             })
             .map(|file| file.meta.location)
@@ -292,7 +303,7 @@ impl Tracker {
                     if table.name == Collection::TABLE.name {
                         self.note_collections(&parquet_file::decode(cluster, bytes)?);
                     }
-                    self.note_file(&file.meta, footer);
+                    self.note_file(lake, &file.meta, footer);
                     anyhow::Ok(())
                 };
                 match read.await {
@@ -326,7 +337,7 @@ pub(crate) async fn files_of(
     cluster: &str,
 ) -> Result<Vec<LakeFile>> {
     use futures::TryStreamExt;
-    let folder = path::table_folder(table.name).join(format!("cluster={cluster}"));
+    let folder = path::cluster_folder(table.name, cluster);
     let listed: Vec<ObjectMeta> = lake
         .store()
         .list(Some(&folder))
@@ -346,9 +357,4 @@ pub(crate) async fn files_of(
             })
         })
         .collect())
-}
-
-/// What a file now is, for the tracker.
-pub(crate) async fn head(lake: &Lake, path: &Path) -> Result<ObjectMeta> {
-    lake.store().head(path).await.with_context(|| format!("cannot find {}", lake.shown(path)))
 }

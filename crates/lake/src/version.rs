@@ -14,6 +14,7 @@ struct Stamp {
     path: String,
     size: u64,
     modified: i64,
+    e_tag: Option<String>,
 }
 
 impl Version {
@@ -22,9 +23,24 @@ impl Version {
             path: file.location.to_string(),
             size: file.size,
             modified: file.last_modified.timestamp_micros(),
+            e_tag: file.e_tag.clone(),
         };
         Version(files.iter().map(stamp).collect())
     }
+}
+
+/// Whether a file is still the one that it was.
+pub fn is_same(now: &ObjectMeta, before: &ObjectMeta) -> bool {
+    match (tag(now), tag(before)) {
+        // Stores tell the time of an object to the second, or to less when they list it.
+        (Some(now), Some(before)) => now == before,
+        _ => now.size == before.size && now.last_modified == before.last_modified,
+    }
+}
+
+/// What a store calls the bytes of a file. Some put it in quotes in one answer and not in another.
+pub(crate) fn tag(meta: &ObjectMeta) -> Option<&str> {
+    meta.e_tag.as_deref().map(|tag| tag.trim_matches('"'))
 }
 
 impl Lake {

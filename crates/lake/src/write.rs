@@ -2,8 +2,6 @@
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{self, Write};
 
 use anyhow::{Context, Result};
 use hashbrown::HashMap;
@@ -12,18 +10,18 @@ use jiff::{SignedDuration, Timestamp};
 use object_store::path::Path;
 use record::{Collection, GpuSample, GpuSpan, Job, Live, Record, Span};
 
-use crate::lock::Lock;
 use crate::merge::{Merged, merge, sort};
 use crate::observe::{Snapshot, observe};
 use crate::parquet_file::Footer;
-use crate::{Heard, Lake, Tracker, parquet_file, path, tracker};
+use crate::publish::Publisher;
+use crate::{Heard, Lake, Tracker, parquet_file, path};
 
 /// The only one that may change a cluster's files.
 pub struct Writer {
     pub(crate) lake: Lake,
     pub(crate) cluster: String,
     pub(crate) tracker: Tracker,
-    _lock: Lock,
+    pub(crate) files: Publisher,
 }
 
 /// What a write did to the lake.
@@ -42,10 +40,11 @@ impl std::ops::AddAssign for Change {
 
 impl Writer {
     pub(crate) async fn open(lake: Lake, cluster: &str) -> Result<Writer> {
-        let lock = Lock::take(lake.root(), cluster)?;
-        let mut tracker = Tracker::load_to_write(&lake, cluster).await?;
+        let files = Publisher::open(&lake, cluster).await?;
+        let mut tracker = Tracker::from_bytes(files.read(&path::tracker(cluster)).await?)
+            .with_open_from_bytes(files.read(&path::open_jobs(cluster)).await?);
         let unsummed = tracker.reconcile(&lake, cluster).await?;
-        let mut writer = Writer { lake, cluster: cluster.to_owned(), tracker, _lock: lock };
+        let mut writer = Writer { lake, cluster: cluster.to_owned(), tracker, files };
         for path in unsummed {
             // One that cannot be read is named where it is asked about; the others are still worth
             // adding up.
@@ -101,7 +100,7 @@ impl Writer {
         }
         let mut change = Change::default();
         for (path, came) in self.by_file(rows) {
-            if let Some(samples) = self.late_samples(&came)? {
+            if let Some(samples) = self.late_samples(&came).await? {
                 self.check_late(&samples).await?;
                 continue;
             }
@@ -127,7 +126,7 @@ impl Writer {
         let mut change = Change::default();
         let of_day = |row: &&R| path::date(row.moment()) == day;
         for (path, mut rows) in self.by_file(derived.iter().filter(of_day)) {
-            if let Some(samples) = self.late_samples(&rows)? {
+            if let Some(samples) = self.late_samples(&rows).await? {
                 self.check_late(&samples).await?;
                 continue;
             }
@@ -203,7 +202,7 @@ impl Writer {
     }
 
     /// Keeps what a command printed about a span of time that it was asked for.
-    pub fn archive_window(
+    pub async fn archive_window(
         &self,
         source: &str,
         window: Date,
@@ -211,21 +210,22 @@ impl Writer {
         frame: &[u8],
     ) -> Result<()> {
         let name = time.strftime("%Y%m%dT%H%M%S.%6fZ").to_string();
-        self.publish(&path::raw(source, &self.cluster, window, &name), frame)
+        let path = path::raw(source, &self.cluster, window, &name);
+        self.files.publish(&path, frame.to_vec()).await
     }
 
     /// Keeps what a command printed about a moment, beside what it printed in the same hour.
     pub async fn archive_moment(&self, source: &str, time: Timestamp, frame: &[u8]) -> Result<()> {
         let hour = time.strftime("%H").to_string();
         let path = path::raw(source, &self.cluster, path::date(time), &hour);
-        let mut frames = self.lake.bytes(&path).await?.map(Vec::from).unwrap_or_default();
+        let mut frames = self.files.read(&path).await?.map(Vec::from).unwrap_or_default();
         frames.extend_from_slice(frame);
-        self.publish(&path, &frames)
+        self.files.publish(&path, frames).await
     }
 
     /// What was last seen of the cluster; nothing if nobody looked, or if it cannot be read.
     pub async fn live(&self) -> Result<Live> {
-        let Some(bytes) = self.lake.bytes(&path::live(&self.cluster)).await? else {
+        let Some(bytes) = self.files.read(&path::live(&self.cluster)).await? else {
             return Ok(Live::default());
         };
         Ok(serde_json::from_slice(&bytes).unwrap_or_else(|error| {
@@ -235,23 +235,33 @@ impl Writer {
     }
 
     /// Keeps what was last seen of the cluster.
-    pub fn put_live(&self, live: &Live) -> Result<()> {
+    pub async fn put_live(&self, live: &Live) -> Result<()> {
         let bytes = serde_json::to_vec(live).context("cannot write what was last seen")?;
-        self.publish(&path::live(&self.cluster), &bytes)
+        self.files.publish(&path::live(&self.cluster), bytes).await
     }
 
-    /// Writes the tracker. A writer that does not get this far loses nothing: the next one
-    /// reads what the tracker lacks from the files.
-    pub fn finish(self) -> Result<()> {
-        self.publish(&path::open_jobs(&self.cluster), &self.tracker.open_to_bytes())?;
-        self.publish(&path::tracker(&self.cluster), &self.tracker.to_bytes())
+    /// Writes the tracker, and lets the next writer in. One that does not get this far loses nothing:
+    /// the next one reads what the tracker lacks from the files.
+    pub async fn finish(self) -> Result<()> {
+        let (open, known) = (self.tracker.open_to_bytes(), self.tracker.to_bytes());
+        self.files.publish(&path::open_jobs(&self.cluster), open).await?;
+        self.files.publish(&path::tracker(&self.cluster), known).await?;
+        self.files.close().await
+    }
+
+    /// Lets the next writer in, after nothing was written that the tracker should know.
+    pub async fn close(self) -> Result<()> {
+        self.files.close().await
     }
 
     /// The rows of a file, if they are samples and came after their day was compacted.
-    fn late_samples<'a, R: Record>(&self, rows: &[&'a R]) -> Result<Option<Vec<&'a GpuSample>>> {
+    async fn late_samples<'a, R: Record>(
+        &self,
+        rows: &[&'a R],
+    ) -> Result<Option<Vec<&'a GpuSample>>> {
         let Some(samples) = all_as::<GpuSample, R>(rows) else { return Ok(None) };
         let Some(first) = samples.first() else { return Ok(None) };
-        Ok(self.is_compacted(path::date(first.time))?.then_some(samples))
+        Ok(self.is_compacted(path::date(first.time)).await?.then_some(samples))
     }
 
     pub(crate) fn file<R: Record>(&self, moment: Timestamp) -> Path {
@@ -277,7 +287,7 @@ impl Writer {
 
     /// The rows of a file that is about to be rewritten; none if there is no such file.
     pub(crate) async fn stored<R: Record>(&self, path: &Path) -> Result<Vec<R>> {
-        let Some(bytes) = self.lake.bytes(path).await? else {
+        let Some(bytes) = self.files.read(path).await? else {
             return Ok(Vec::new());
         };
         parquet_file::decode_to_rewrite(&self.cluster, bytes).with_context(|| self.no_merge(path))
@@ -301,47 +311,9 @@ impl Writer {
     ) -> Result<()> {
         let (bytes, footer) =
             encoded.with_context(|| format!("cannot write {}", self.lake.shown(path)))?;
-        self.publish(path, &bytes)?;
-        let meta = tracker::head(&self.lake, path).await?;
-        self.tracker.note_file(&meta, footer);
-        Ok(())
-    }
-
-    /// Makes a file appear with these bytes, or leaves what is there. A store other than the
-    /// local disk does this by itself.
-    fn publish(&self, path: &Path, bytes: &[u8]) -> Result<()> {
-        let target = self.lake.root().join(path.as_ref());
-        self.publish_local(&target, bytes)
-            .with_context(|| format!("cannot write {}", target.display()))
-    }
-
-    fn publish_local(&self, target: &std::path::Path, bytes: &[u8]) -> io::Result<()> {
-        let folder = target.parent().expect("every path of the lake lies in a folder");
-        let name = target.file_name().expect("every path of the lake has a name").to_string_lossy();
-        // Hidden and without the ending that readers look for.
-        let beside = folder.join(format!(".{name}.part"));
-        self.lake.step("make the folder");
-        fs::create_dir_all(folder)?;
-        let written = (|| {
-            self.lake.step("write beside");
-            let mut file = File::create(&beside)?;
-            let half = bytes.len() / 2;
-            file.write_all(&bytes[..half])?;
-            self.lake.step("write the rest");
-            file.write_all(&bytes[half..])?;
-            self.lake.step("sync");
-            file.sync_all()?;
-            self.lake.step("rename");
-            fs::rename(&beside, target)
-        })();
-        if written.is_err() {
-            // The cause is told; that the rest of it could not be removed would only hide it.
-            let _ = fs::remove_file(&beside);
-        }
-        written?;
-        self.lake.step("sync the folder");
-        File::open(folder)?.sync_all()?;
-        self.lake.step("done with the file");
+        self.files.publish(path, bytes).await?;
+        let meta = self.files.published(path).await?;
+        self.tracker.note_file(&self.lake, &meta, footer);
         Ok(())
     }
 }

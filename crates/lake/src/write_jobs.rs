@@ -108,7 +108,7 @@ impl Writer {
 
     /// A file of jobs that is about to be rewritten; none if there is no such file.
     async fn job_file(&self, path: &Path) -> Result<Option<JobFile>> {
-        let Some(bytes) = self.lake.bytes(path).await? else { return Ok(None) };
+        let Some(bytes) = self.files.read(path).await? else { return Ok(None) };
         let file = JobFile::open(&self.cluster, bytes).context("the file is left as it is");
         file.map(Some).with_context(|| self.no_merge(path))
     }

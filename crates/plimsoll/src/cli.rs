@@ -14,7 +14,7 @@ pub(crate) use shell::{Completions, Man};
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -22,7 +22,7 @@ use clap::{Args, Parser, Subcommand};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use lake::Lake;
+use lake::{Lake, Place, StoreSettings};
 use query::Question;
 use report::Period;
 
@@ -55,7 +55,7 @@ pub(crate) struct Site {
     /// The configuration [default: $PLIMSOLL_CONFIG, ./plimsoll.toml, the user's, /etc/plimsoll/plimsoll.toml]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where the history is kept [default: the configuration's data_dir, or ./data]
+    /// Where the history is kept, a folder or s3://BUCKET/PREFIX [default: the configuration's data_dir, or ./data]
     #[arg(long, global = true, value_name = "DIR")]
     data_dir: Option<PathBuf>,
 }
@@ -655,7 +655,8 @@ pub(crate) enum Token {
     A demo that --serve made goes on where it is, with the same --days and --seed, for a week; the\n\
     time in which nobody looked is unknown. After that it is made again.")]
 pub(crate) struct Demo {
-    /// The folder to fill; an earlier demo in it is replaced
+    /// The folder to fill; an earlier demo in it is replaced. The history is there too, unless
+    /// --data-dir names another place that has none
     #[arg(default_value = "plimsoll-demo")]
     pub(crate) folder: PathBuf,
     /// Another seed is another site; the same is the same, to the byte
@@ -715,22 +716,32 @@ impl Site {
     /// Reads and checks the configuration, before anything starts.
     pub(crate) fn load(&self) -> Result<Config> {
         let mut config = Config::load(self.config.as_deref(), &environment()?)?;
-        if let Some(data_dir) = &self.data_dir {
-            config.data_dir = data_dir.clone();
+        if let Some(place) = self.data_dir()? {
+            config.data_dir = place;
         }
         Ok(config)
+    }
+
+    /// Where the history is kept, if the command line says so.
+    pub(crate) fn data_dir(&self) -> Result<Option<Place>> {
+        let Some(data_dir) = &self.data_dir else { return Ok(None) };
+        let place = Place::read(data_dir, Path::new(""), &environment()?.store_settings);
+        place.map(Some).context("--data-dir")
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
 fn environment() -> Result<Environment> {
     let path = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     Ok(Environment {
         plimsoll_config: path("PLIMSOLL_CONFIG"),
         xdg_config_home: path("XDG_CONFIG_HOME"),
         home: path("HOME"),
         current_dir: std::env::current_dir().context("cannot tell which folder this is")?,
         system_zone: TimeZone::try_system().unwrap_or(TimeZone::UTC),
+        store_settings: StoreSettings::of(variables),
     })
 }
 

@@ -19,7 +19,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::{Result, bail};
 use jiff::tz::TimeZone;
+use lake::{Place, StoreSettings};
 use query::metric::MetricOptions;
 use query::{Allocation, Judgement};
 use serve::{Access, Constant};
@@ -31,7 +33,9 @@ pub(crate) struct Config {
     /// The file that says so; none if all of this is default.
     pub(crate) path: Option<PathBuf>,
     /// Where the history is kept.
-    pub(crate) data_dir: PathBuf,
+    pub(crate) data_dir: Place,
+    /// Where what is not history is kept, if the file says so; see [`Config::state_dir`].
+    pub(crate) own_state_dir: Option<PathBuf>,
     /// In which people read times, and in which days begin.
     pub(crate) zone: TimeZone,
     /// In the file's order, no two of one name.
@@ -181,6 +185,8 @@ pub(crate) struct Environment {
     pub(crate) current_dir: PathBuf,
     /// The machine's own zone.
     pub(crate) system_zone: TimeZone,
+    /// How object stores are reached.
+    pub(crate) store_settings: StoreSettings,
 }
 
 /// Everything that is wrong with the file, in its order.
@@ -220,7 +226,8 @@ impl Config {
         }
         Ok(Config {
             path: None,
-            data_dir: environment.current_dir.join(DEFAULT_DATA_DIR),
+            data_dir: Place::Folder(environment.current_dir.join(DEFAULT_DATA_DIR)),
+            own_state_dir: None,
             zone: environment.system_zone.clone(),
             clusters: Vec::new(),
             groups: BTreeMap::new(),
@@ -238,16 +245,33 @@ impl Config {
         })
     }
 
+    /// The folder of this machine for what is not history: who logs in, which letters were sent,
+    /// what is being derived again. The history's own, unless the file says otherwise.
+    pub(crate) fn state_dir(&self) -> Result<&Path> {
+        match self.own_state_dir.as_deref().or(self.data_dir.folder()) {
+            Some(folder) => Ok(folder),
+            None => bail!("{}", no_state_dir(&self.data_dir)),
+        }
+    }
+
     /// Where users, tokens and the secret of pseudonyms are kept, whether anybody logs in or not.
-    pub(crate) fn access_folder(&self) -> PathBuf {
+    pub(crate) fn access_folder(&self) -> Result<PathBuf> {
         match &self.access {
-            Some(access) => access.folder.clone(),
-            None => access::unsaid_folder(&self.data_dir),
+            Some(access) => Ok(access.folder.clone()),
+            None => Ok(access::unsaid_folder(self.state_dir()?)),
         }
     }
 }
 
 const DEFAULT_DATA_DIR: &str = "data";
+
+/// What to do about a history that is in no folder, where a folder is needed.
+fn no_state_dir(data_dir: &Place) -> String {
+    format!(
+        "{data_dir} is on object storage: say where on this machine to keep what is not history, such \
+         as who logs in and which letters were sent, with state_dir = \"/var/lib/plimsoll\""
+    )
+}
 
 /// Whether a cluster may be called so. The name becomes a folder of the lake and a word of
 /// commands, so it is made of plain letters and begins with one or a digit: no path, no `..`, no

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use std::thread::available_parallelism;
 
 use clap::Parser;
+use lake::Place;
 use tokio::runtime::{self, Runtime};
 
 use cli::{Cli, Command, Current, Export, Exported, Import, Tool};
@@ -109,7 +110,10 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Site(arguments) => runtime.block_on(command::site::run(&site.load()?, &arguments)),
         Command::User(arguments) => command::access::user(&site.load()?, &arguments),
         Command::Token(arguments) => command::access::token(&site.load()?, &arguments),
-        Command::Demo(arguments) => runtime.block_on(command::demo::run(&site.load()?, &arguments)),
+        Command::Demo(arguments) => {
+            let place = site.data_dir()?.unwrap_or(Place::Folder(arguments.folder.clone()));
+            runtime.block_on(command::demo::run(&site.load()?, &arguments, &place))
+        }
         Command::Completions(arguments) => command::shell::completions(&arguments),
         Command::Man(arguments) => command::shell::man(&arguments),
     };

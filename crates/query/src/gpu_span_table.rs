@@ -25,13 +25,13 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::union::UnionExec;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, ToSpan};
 use lake::{GpuDay, GpuFiles, LakeFile};
 use record::{GpuSpan, Record, Table};
 use report::SkippedFile;
 
 use crate::lake_table::{Chosen, LakeTable, days_since_epoch, keep};
-use crate::listing::Listing;
+use crate::listing::{Listing, Since, covers};
 use crate::session::Seen;
 
 static GPU_SPAN: Table = GpuSpan::TABLE;
@@ -50,7 +50,7 @@ pub(crate) struct GpuSpanTable {
 /// What was found out so far; a question sees one state of the lake.
 #[derive(Default)]
 struct Known {
-    days: Option<Arc<Vec<GpuDay>>>,
+    days: Option<(Since, Arc<Vec<GpuDay>>)>,
     /// The spans of some days that are not compacted.
     made: HashMap<Vec<Place>, Arc<Vec<RecordBatch>>>,
 }
@@ -69,13 +69,25 @@ impl GpuSpanTable {
         GpuSpanTable { compacted, listing, clusters, seen, known: futures::lock::Mutex::default() }
     }
 
-    async fn days(&self, known: &mut Known) -> anyhow::Result<Arc<Vec<GpuDay>>> {
-        if let Some(days) = &known.days {
+    /// The days of which something is known, since one.
+    async fn days(&self, known: &mut Known, since: Since) -> anyhow::Result<Arc<Vec<GpuDay>>> {
+        if let Some((listed, days)) = &known.days
+            && covers(*listed, since)
+        {
             return Ok(days.clone());
         }
-        let mut days = self.listing.lake.gpu_days(&self.listing.trackers).await?;
+        let mut days = self.listing.lake.gpu_days(&self.listing.trackers, since).await?;
         days.retain(|day| self.clusters.is_empty() || self.clusters.contains(&day.cluster));
-        Ok(known.days.insert(Arc::new(days)).clone())
+        Ok(known.days.insert((since, Arc::new(days))).1.clone())
+    }
+
+    /// The first day of which something may be told in what passes the filters, or be carried into it.
+    fn since(&self, state: &dyn Session, filters: &[Expr]) -> Result<Since> {
+        let wanted = |files| self.compacted.pruned(state, files, filters);
+        let first = self.listing.since(&GPU_SPAN, wanted)?;
+        let holds = self.listing.trackers.values().map(|tracker| days_back(tracker.hold()));
+        let back = holds.max().unwrap_or(0).days();
+        Ok(first.map(|first| first.saturating_sub(back)))
     }
 
     fn hold(&self, cluster: &str) -> SignedDuration {
@@ -86,6 +98,7 @@ impl GpuSpanTable {
     async fn made(
         &self,
         known: &mut Known,
+        days: &[GpuDay],
         places: Vec<Place>,
     ) -> anyhow::Result<Arc<Vec<RecordBatch>>> {
         if let Some(batches) = known.made.get(&places) {
@@ -95,11 +108,10 @@ impl GpuSpanTable {
         for (cluster, date) in &places {
             by_cluster.entry(cluster).or_default().insert(*date);
         }
-        let days = self.days(known).await?;
         let mut batches = Vec::new();
         for (cluster, dates) in by_cluster {
             let hold = self.hold(cluster);
-            let needed = needed(cluster, &dates, &days, hold);
+            let needed = needed(cluster, &dates, days, hold);
             let open = self.listing.lake.open_gpu_spans(cluster, &needed, hold).await?;
             let mut seen = self.seen.lock().expect("no holder of this lock panics");
             // One that is gone was compacted since: as any file that changed, it has the question
@@ -140,7 +152,7 @@ fn needed(
     days: &[GpuDay],
     hold: SignedDuration,
 ) -> Vec<GpuDay> {
-    let days_back = hold.as_hours() / 24 + 1;
+    let days_back = days_back(hold);
     let mut needed: Vec<GpuDay> = Vec::new();
     for day in days.iter().filter(|day| day.cluster == cluster) {
         if dates.contains(&day.date) {
@@ -170,6 +182,11 @@ fn needed(
         needed.push(day);
     }
     needed
+}
+
+/// How many days before one a look may lie that holds on into it.
+fn days_back(hold: SignedDuration) -> i64 {
+    hold.as_hours() / 24 + 1
 }
 
 /// Spans as rows of the table.
@@ -216,7 +233,8 @@ impl TableProvider for GpuSpanTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let external = |error: anyhow::Error| DataFusionError::External(error.into());
         let mut known = self.known.lock().await;
-        let days = self.days(&mut known).await.map_err(external)?;
+        let since = self.since(state, filters)?;
+        let days = self.days(&mut known, since).await.map_err(external)?;
         // What a day's last look holds beyond midnight may be all that is known of the next.
         let mut places: BTreeSet<Place> = BTreeSet::new();
         for day in days.iter() {
@@ -239,7 +257,7 @@ impl TableProvider for GpuSpanTable {
         let compacted = compacted.iter().filter_map(|place| files.remove(place)).collect();
         let compacted = self.compacted.pruned(state, compacted, filters)?;
         let from_files = self.compacted.scan_files(state, compacted, projection, limit).await?;
-        let made = self.made(&mut known, open).await.map_err(external)?;
+        let made = self.made(&mut known, &days, open).await.map_err(external)?;
         drop(known);
         if made.is_empty() {
             return Ok(from_files);

@@ -13,6 +13,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
+use lake::is_same;
 use object_store::path::Path;
 use object_store::{
     Attributes, CopyOptions, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload,
@@ -90,11 +91,6 @@ impl HeldFiles {
     fn files(&self) -> std::sync::MutexGuard<'_, HashMap<Path, Held>> {
         self.held.lock().expect("no holder of this lock panics")
     }
-}
-
-/// Whether a file is still the one that it was.
-pub(crate) fn is_same(now: &ObjectMeta, before: &ObjectMeta) -> bool {
-    now.size == before.size && now.last_modified == before.last_modified
 }
 
 impl Held {

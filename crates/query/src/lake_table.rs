@@ -133,7 +133,9 @@ impl LakeTable {
     /// opens them all.
     async fn readable(&self, state: &dyn Session, files: Vec<LakeFile>) -> Vec<LakeFile> {
         let store = &self.listing.store;
-        store.hold_latest(files.iter().map(|file| &file.meta)).await;
+        if self.listing.lake.folder().is_some() {
+            store.hold_latest(files.iter().map(|file| &file.meta)).await;
+        }
         let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
         let checked = stream::iter(files).map(|file| {
             let (store, cache) = (store.clone(), cache.clone());
@@ -200,13 +202,13 @@ impl TableProvider for LakeTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let mut files = self
-            .listing
-            .files(self.table)
-            .await
-            .map_err(|error| DataFusionError::External(error.into()))?;
-        files.retain(|file| (self.chosen)(file));
-        let files = self.pruned(state, files, filters)?;
+        let wanted = |mut files: Vec<LakeFile>| {
+            files.retain(|file| (self.chosen)(file));
+            self.pruned(state, files, filters)
+        };
+        let since = self.listing.since(self.table, wanted)?;
+        let files = self.listing.files(self.table, since).await;
+        let files = wanted(files.map_err(|error| DataFusionError::External(error.into()))?)?;
         self.scan_files(state, files, projection, limit).await
     }
 }

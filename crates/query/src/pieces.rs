@@ -14,6 +14,7 @@ use report::Period;
 
 use crate::lake_table::Chosen;
 use crate::listing::Listing;
+use crate::shared_read::touches;
 use crate::{Question, Sight};
 
 static JOB: Table = Job::TABLE;
@@ -46,11 +47,14 @@ impl Pieces {
         let is_asked_about = |file: &LakeFile| {
             question.clusters.is_empty() || question.clusters.contains(&file.cluster)
         };
-        let mut files = listing.files(&JOB).await?;
+        let is_needed = |file: &LakeFile| is_asked_about(file) && touches(file, &question.period);
+        let since = listing
+            .since(&JOB, |files| anyhow::Ok(files.into_iter().filter(is_needed).collect()))?;
+        let mut files = listing.files(&JOB, since).await?;
         files.retain(is_asked_about);
         let mut sums = Vec::new();
         for table in needed {
-            sums.push(listing.files(table).await?);
+            sums.push(listing.files(table, since).await?);
         }
         let summed: HashSet<(String, Date)> =
             lake::summed(zone, &listing.trackers, files.clone(), &sums)

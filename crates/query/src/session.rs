@@ -11,14 +11,14 @@ use datafusion::datasource::MemTable;
 use datafusion::execution::context::SQLOptions;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
-use lake::{Lake, LakeFile, Trackers};
+use lake::{Lake, LakeFile, Trackers, is_same};
 use object_store::{ObjectMeta, ObjectStoreExt};
 use record::{GpuSpan, Job, JobDay, NodeDay, Record, TABLES};
 use report::{Coverage, SkippedFile};
 
 use crate::gpu_history::GpuHistory;
 use crate::gpu_span_table::GpuSpanTable;
-use crate::held_files::{HeldFiles, is_same};
+use crate::held_files::HeldFiles;
 use crate::lake_table::{Chosen, LakeTable, STORE_URL};
 use crate::listing::Listing;
 use crate::option::Asked;
@@ -318,10 +318,7 @@ fn check_clusters(lake: &Lake, trackers: &Trackers, question: &Question) -> Resu
             continue;
         }
         if known.is_empty() {
-            bail!(
-                "there is no cluster {name:?} in {}: nothing was collected yet",
-                lake.root().display()
-            );
+            bail!("there is no cluster {name:?} in {}: nothing was collected yet", lake.place());
         }
         match nearest(name, known.iter().copied()) {
             Some(near) => bail!("there is no cluster {name:?}; did you mean {near:?}?"),

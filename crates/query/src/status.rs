@@ -77,7 +77,7 @@ pub async fn holdings(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Re
     let whole = Question::about(crate::whole_period(lake, zone, now).await?);
     Ok(Report {
         name: "status".to_owned(),
-        title: format!("What is kept in {}?", lake.root().display()),
+        title: format!("What is kept in {}?", lake.place()),
         coverage: Coverage { clusters: crate::coverage::clusters(&trackers, &whole)?, skipped },
         period: whole.period,
         table: Table {

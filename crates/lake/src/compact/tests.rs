@@ -5,7 +5,8 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use record::{GpuSample, GpuSpan, Looks, Text, spans_of};
 
-use crate::tests::{disk, gpu_sample, lake, rows, time};
+use crate::test_lake::{files, lake, put, rows, runtime, whole};
+use crate::tests::{cut_off, gpu_sample, time};
 use crate::*;
 
 const HOLD: SignedDuration = SignedDuration::from_mins(10);
@@ -44,7 +45,7 @@ fn show(span: &GpuSpan) -> String {
 
 /// Every span that a question sees, from compacted days and from others.
 pub(crate) async fn asked(lake: &Lake, hold: SignedDuration) -> Vec<GpuSpan> {
-    let days = lake.gpu_days(&lake.trackers().await.unwrap()).await.unwrap();
+    let days = lake.gpu_days(&lake.trackers().await.unwrap(), None).await.unwrap();
     let mut spans = Vec::new();
     for day in &days {
         if let GpuFiles::Spans(file) = &day.files {
@@ -70,7 +71,7 @@ async fn check_compacted(looks: &[Vec<GpuSample>], hold: SignedDuration) -> Vec<
     assert_eq!((compacted.samples, compacted.spans), (samples.len(), seen_before.len()));
     let again = writer.compact_gpu_days(time(LATER), hold).await.unwrap();
     assert_eq!(again, Compacted::default());
-    writer.finish().unwrap();
+    writer.finish().await.unwrap();
 
     let (_folder, by_night) = lake();
     let mut writer = by_night.writer("maple").await.unwrap();
@@ -101,10 +102,10 @@ async fn check_compacted(looks: &[Vec<GpuSample>], hold: SignedDuration) -> Vec<
         }
     }
     writer.compact_gpu_days(time(LATER), hold).await.unwrap();
-    writer.finish().unwrap();
+    writer.finish().await.unwrap();
 
-    assert_eq!(disk(at_once.root()), disk(by_night.root()));
-    assert_eq!(disk(at_once.root()), disk(by_day.root()));
+    assert_eq!(files(&at_once).await, files(&by_night).await);
+    assert_eq!(files(&at_once).await, files(&by_day).await);
     assert_eq!(rows::<GpuSample>(&at_once).await, []);
     let spans = rows::<GpuSpan>(&at_once).await;
     assert_eq!(spans, seen_before);
@@ -256,10 +257,10 @@ async fn a_day_that_is_not_over_is_left_as_it_is() {
     let (_folder, lake) = lake();
     let mut writer = lake.writer("maple").await.unwrap();
     writer.upsert(&look("01T23:55 a=Idle")).await.unwrap();
-    let before = disk(lake.root());
+    let before = files(&lake).await;
     let now = time("2026-01-01T23:59:59Z");
     assert_eq!(writer.compact_gpu_days(now, HOLD).await.unwrap(), Compacted::default());
-    assert_eq!(disk(lake.root()), before);
+    assert_eq!(files(&lake).await, before);
 }
 
 #[tokio::test]
@@ -268,7 +269,7 @@ async fn a_late_sample_that_says_something_else_is_refused_with_what_to_do() {
     let mut writer = lake.writer("maple").await.unwrap();
     writer.upsert(&look("01T10:00 a=Idle")).await.unwrap();
     writer.compact_gpu_days(time(LATER), HOLD).await.unwrap();
-    let before = disk(lake.root());
+    let before = files(&lake).await;
     // Another state, another GPU, and a time of which nothing was known.
     for late in ["01T10:00 a=Claimed", "01T10:00 b=Idle", "01T11:00 a=Idle"] {
         let error = writer.upsert(&look(late)).await.unwrap_err();
@@ -282,7 +283,7 @@ async fn a_late_sample_that_says_something_else_is_refused_with_what_to_do() {
         "2026-01-01 is compacted and says something else of GPU a of gpu01 at 2026-01-01T11:00:00Z; \
          `plimsoll reprocess --from 2026-01-01` derives the day again from all that is archived of it"
     );
-    assert_eq!(disk(lake.root()), before);
+    assert_eq!(files(&lake).await, before);
 }
 
 /// As `plimsoll reprocess` does: another lake is filled anew, with what the day before its first
@@ -300,16 +301,16 @@ async fn spans_that_were_derived_anew_take_the_place_of_spans_and_of_samples() {
         lake.read::<GpuSpan>("maple", &path.into()).await.unwrap()
     };
 
-    let (_folder, derived) = tests::lake();
+    let (_folder, derived) = test_lake::lake();
     let mut aside = derived.writer("maple").await.unwrap();
     aside.upsert(&read("2026-01-01").await).await.unwrap();
     aside.upsert(&samples[1..]).await.unwrap();
     aside.compact_gpu_days(time(LATER), HOLD).await.unwrap();
     let spans = rows::<GpuSpan>(&derived).await;
-    let before = disk(lake.root());
+    let before = files(&lake).await;
     let day = "2026-01-02".parse().unwrap();
     assert_eq!(writer.restore(day, &spans, false).await.unwrap(), Change::default());
-    assert_eq!(disk(lake.root()), before);
+    assert_eq!(files(&lake).await, before);
     // The third was not compacted, and now is.
     let day = "2026-01-03".parse().unwrap();
     let change = writer.restore(day, &spans, false).await.unwrap();
@@ -324,17 +325,16 @@ async fn samples_that_a_stopped_compaction_left_are_not_seen_twice_and_go() {
     let mut writer = lake.writer("maple").await.unwrap();
     writer.upsert(&look("01T10:00 a=Idle")).await.unwrap();
     writer.upsert(&look("01T11:00 a=Idle")).await.unwrap();
-    let hour = lake.root().join("processed/gpu_sample/cluster=maple/date=2026-01-01");
-    let left = std::fs::read(hour.join("gpu_sample-11.parquet")).unwrap();
+    let hour = "processed/gpu_sample/cluster=maple/date=2026-01-01/gpu_sample-11.parquet";
+    let left = whole(&lake, hour).await;
     writer.compact_gpu_days(time(LATER), HOLD).await.unwrap();
-    assert!(!hour.exists());
+    assert_eq!(rows::<GpuSample>(&lake).await, []);
     let seen = asked(&lake, HOLD).await;
-    std::fs::create_dir_all(&hour).unwrap();
-    std::fs::write(hour.join("gpu_sample-11.parquet"), left).unwrap();
+    put(&lake, hour, left).await;
     assert_eq!(asked(&lake, HOLD).await, seen);
     drop(writer);
-    lake.writer("maple").await.unwrap().finish().unwrap();
-    assert!(!hour.exists());
+    lake.writer("maple").await.unwrap().finish().await.unwrap();
+    assert_eq!(rows::<GpuSample>(&lake).await, []);
     assert_eq!(asked(&lake, HOLD).await, seen);
 }
 
@@ -345,17 +345,15 @@ async fn a_file_that_cannot_be_read_stops_a_compaction_and_not_a_question() {
     writer.upsert(&look("01T10:00 a=Idle")).await.unwrap();
     writer.upsert(&look("01T11:00 a=Idle")).await.unwrap();
     let path = "processed/gpu_sample/cluster=maple/date=2026-01-01/gpu_sample-11.parquet";
-    let path = lake.root().join(path);
-    let whole = std::fs::read(&path).unwrap();
-    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
-    let before = disk(lake.root());
+    cut_off(&lake, path).await;
+    let before = files(&lake).await;
 
     let error = format!("{:#}", writer.compact_gpu_days(time(LATER), HOLD).await.unwrap_err());
-    let start =
-        format!("cannot make spans of the samples of 2026-01-01: cannot read {}", path.display());
+    let path = lake.shown(&path.into());
+    let start = format!("cannot make spans of the samples of 2026-01-01: cannot read {path}");
     assert!(error.starts_with(&start), "{error}");
-    assert_eq!(disk(lake.root()), before);
-    let days = lake.gpu_days(&Trackers::new()).await.unwrap();
+    assert_eq!(files(&lake).await, before);
+    let days = lake.gpu_days(&Trackers::new(), None).await.unwrap();
     let open = lake.open_gpu_spans("maple", &days, HOLD).await.unwrap();
     assert_eq!(open.spans.iter().map(show).collect::<Vec<_>>(), ["a 01T10:00..01T10:10 Idle"]);
     assert_eq!((open.read.len(), open.skipped.len()), (1, 1));
@@ -509,7 +507,7 @@ proptest! {
     #[test]
     fn compacting_a_day_gives_what_its_samples_give(looks in any_looks()) {
         let looks = samples_of(&looks);
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = runtime();
         let spans = runtime.block_on(check_compacted(&looks, HOLD));
         prop_assert_eq!(spans, spans_by_day(&looks.concat()));
     }
@@ -625,11 +623,11 @@ async fn check_bytes(look_count: u64, median_hours: u64) -> (f64, f64) {
     let (_folder, lake) = lake();
     let mut writer = lake.writer("maple").await.unwrap();
     writer.upsert(&synthetic_day(look_count, median_hours)).await.unwrap();
-    let size = |lake: &Lake| disk(lake.root()).iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
-    let before = size(&lake);
+    let size = async || files(&lake).await.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
+    let before = size().await;
     let compacted = writer.compact_gpu_days(time("2026-01-02T00:00:00Z"), HOLD).await.unwrap();
     assert_eq!(compacted.samples as u64, 300 * look_count);
-    let after = size(&lake);
+    let after = size().await;
     let by_sample = |bytes: usize| bytes as f64 / compacted.samples as f64;
     let by_span = after as f64 / compacted.spans as f64;
     println!(

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use record::{Job, Record, Text};
 use tempfile::TempDir;
 
-use crate::tests::{disk, job, lake, rows, time};
+use crate::test_lake::{files, lake, remove, rows, runtime};
+use crate::tests::{job, time};
 use crate::{Change, Lake, Trackers};
 
 const MORNING: &str = "2026-01-01T09:30:00Z";
@@ -36,7 +37,7 @@ fn ended(id: u8, observed: &str, end: Timestamp) -> Job {
 async fn upsert(lake: &Lake, rows: &[Job]) -> Change {
     let mut writer = lake.writer("maple").await.unwrap();
     let change = writer.upsert(rows).await.unwrap();
-    writer.finish().unwrap();
+    writer.finish().await.unwrap();
     change
 }
 
@@ -93,9 +94,8 @@ async fn what_is_said_again_of_jobs_that_ended_lately_needs_no_look_into_the_fil
     let lately = ended(1, noon, time("2026-01-01T11:10:00Z"));
     let before = ended(2, noon, time("2026-01-01T09:40:00Z"));
     upsert(&lake, &[lately.clone(), before.clone(), running(3, noon)]).await;
-    let path = lake.root().join("processed/job/cluster=maple/date=2026-01-01/job.parquet");
     let mut writer = lake.writer("maple").await.unwrap();
-    std::fs::remove_file(&path).unwrap();
+    remove(&lake, "processed/job/cluster=maple").await;
     let again = |job: &Job| Job { observed_time: time("2026-01-01T12:05:00Z"), ..job.clone() };
     let change = writer.upsert(&[again(&lately), again(&running(3, noon))]).await.unwrap();
     assert_eq!(change, Change::default());
@@ -173,7 +173,7 @@ proptest! {
         pieces in prop::collection::vec(prop::collection::vec(any_said(), 1..6), 1..5),
         large in 1..4usize,
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = runtime();
         let (_one, apart) = lake();
         let (_other, together) = lake();
         let (apart, together) = (apart.with_large_file(large), together.with_large_file(large));
@@ -183,7 +183,7 @@ proptest! {
             }
             upsert(&together, &pieces.concat()).await;
         });
-        prop_assert_eq!(disk(apart.root()), disk(together.root()));
+        prop_assert_eq!(runtime.block_on(files(&apart)), runtime.block_on(files(&together)));
     }
 
     #[test]
@@ -191,7 +191,7 @@ proptest! {
         before in prop::collection::vec(any_said(), 1..12),
         came in prop::collection::vec(any_said(), 1..4),
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = runtime();
         let (_one, apart) = lake();
         let (_other, together) = lake_of_large_files();
         let before_last: Vec<Job> = before.iter().chain(&came).cloned().collect();
@@ -203,7 +203,7 @@ proptest! {
         });
         // Without news there is nothing to write.
         if is_news {
-            prop_assert_eq!(disk(apart.root()), disk(together.root()));
+            prop_assert_eq!(runtime.block_on(files(&apart)), runtime.block_on(files(&together)));
         }
     }
 }

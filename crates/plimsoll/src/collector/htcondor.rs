@@ -206,7 +206,7 @@ impl Collector {
                     window: Some((start, end)),
                 });
             let answers = fetch::fetch_all(questions.collect(), run, wanted.parallel).await?;
-            self.archive_histories(&answers)?;
+            self.archive_histories(&answers).await?;
             self.take_histories(&answers, &mut heard).await?;
             progress.inc(1);
         }
@@ -214,12 +214,12 @@ impl Collector {
     }
 
     /// Archives what was said about one day, in one file.
-    fn archive_histories(&self, answers: &[Answer]) -> Result<()> {
+    async fn archive_histories(&self, answers: &[Answer]) -> Result<()> {
         let Some(first) = answers.first() else { return Ok(()) };
         let (start, _) = first.asked.window.context("an answer about no window")?;
         let day = start.to_zoned(TimeZone::UTC).date();
         let frames: Vec<u8> = answers.iter().flat_map(|answer| &answer.frame).copied().collect();
-        self.writer.archive_window(first.program(), day, first.asked.time, &frames)
+        self.writer.archive_window(first.program(), day, first.asked.time, &frames).await
     }
 
     /// Takes what access points said about one day.

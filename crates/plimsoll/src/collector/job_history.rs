@@ -38,7 +38,7 @@ impl Collector {
                     .await?;
             let day = start.to_zoned(TimeZone::UTC).date();
             let time = answer.asked.time;
-            self.writer.archive_window(answer.program(), day, time, &answer.frame)?;
+            self.writer.archive_window(answer.program(), day, time, &answer.frame).await?;
             if !self.take_documents(&answer).await? {
                 // What it could not say of one day it cannot say of the next.
                 break;

@@ -10,7 +10,7 @@ use super::Collector;
 
 impl Collector {
     /// Writes it, with how the sources fare.
-    pub(super) fn keep_last_seen(&mut self) -> Result<()> {
+    pub(super) async fn keep_last_seen(&mut self) -> Result<()> {
         self.live.collected_ratio = self.collected_ratio();
         // What is no longer asked, such as an access point that is gone, has no health.
         let lately = (3.0 * self.live.cadence_seconds).max(3600.0);
@@ -20,7 +20,7 @@ impl Collector {
             source.last_time.is_some_and(|time| age(time) <= lately)
         });
         self.note_heard();
-        self.writer.put_live(&self.live)
+        self.writer.put_live(&self.live).await
     }
 
     /// Adds to the access points until when each told of its jobs, also of those that the pool no

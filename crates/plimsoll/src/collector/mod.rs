@@ -142,13 +142,13 @@ impl Collector {
         Ok(Collector { archives: false, ..Collector::open(lake, cluster, run).await? })
     }
 
-    pub(crate) fn finish(mut self) -> Result<Summary> {
+    pub(crate) async fn finish(mut self) -> Result<Summary> {
         let hold = self.hold();
         self.writer.set_hold(hold);
         if self.archives {
-            self.keep_last_seen()?;
+            self.keep_last_seen().await?;
         }
-        self.writer.finish()?;
+        self.writer.finish().await?;
         Ok(self.summary)
     }
 

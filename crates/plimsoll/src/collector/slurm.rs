@@ -210,7 +210,7 @@ impl Collector {
         while let Some(answer) = answers.try_next().await? {
             let (start, _) = answer.asked.window.context("an answer about no window")?;
             progress.set_message(format!("jobs of {}", start.strftime("%Y-%m-%d")));
-            let mut read = self.read_jobs(&answer, room)?;
+            let mut read = self.read_jobs(&answer, room).await?;
             seen.is_whole &= read.collection.error.is_none();
             seen.set_aside.extend(read.rejects.iter().map(|reject| reject.text.clone()));
             seen.time = seen.time.max(Some(answer.asked.time));
@@ -240,11 +240,11 @@ impl Collector {
         Ok(seen)
     }
 
-    fn read_jobs(&mut self, answer: &Answer, room: Vec<Job>) -> Result<Read<Job>> {
+    async fn read_jobs(&mut self, answer: &Answer, room: Vec<Job>) -> Result<Read<Job>> {
         let (start, _) = answer.asked.window.context("an answer about no window")?;
         if self.archives {
             let (day, time) = (start.to_zoned(TimeZone::UTC).date(), answer.asked.time);
-            self.writer.archive_window(answer.program(), day, time, &answer.frame)?;
+            self.writer.archive_window(answer.program(), day, time, &answer.frame).await?;
         }
         let parser =
             Sacct::new(&self.cluster.name, answer.asked.time).with_room(room, answer.bytes);

@@ -140,7 +140,7 @@ async fn collect_once(
     let progress = ProgressBar::hidden();
     collector.moments(std::slice::from_ref(machine), &progress).await.unwrap();
     collector.jobs(machine, wanted, &progress).await.unwrap();
-    collector.finish().unwrap()
+    collector.finish().await.unwrap()
 }
 
 async fn rows<R: Record>(lake: &Lake) -> Vec<R> {
@@ -320,7 +320,7 @@ async fn the_tables_follow_from_the_archive_to_the_byte() {
         }
         assert!(!rows::<QueueSpan>(&lake).await.is_empty());
         assert!(!rows::<GpuSpan>(&lake).await.is_empty());
-        let was = processed(lake.root(), &["collection"]);
+        let was = processed(lake.folder().unwrap(), &["collection"]);
         for from in [None, Some("2026-03-02"), Some("2026-03-05")] {
             let from: Option<Date> = from.map(|day| day.parse().unwrap());
             let derived = Lake::create(&folder.path().join(format!("from {from:?}"))).unwrap();
@@ -332,7 +332,8 @@ async fn the_tables_follow_from_the_archive_to_the_byte() {
             let files = |files: &[(String, Vec<u8>)]| -> Vec<(String, Vec<u8>)> {
                 files.iter().filter(|(name, _)| is_asked_for(name)).cloned().collect()
             };
-            let (is, was) = (files(&processed(derived.root(), &["collection"])), files(&was));
+            let (is, was) =
+                (files(&processed(derived.folder().unwrap(), &["collection"])), files(&was));
             let names = |files: &[(String, Vec<u8>)]| -> Vec<String> {
                 files.iter().map(|(name, _)| name.clone()).collect()
             };

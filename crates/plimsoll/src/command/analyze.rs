@@ -114,6 +114,6 @@ fn nothing(config: &Config, question: &Question, now: Timestamp) -> String {
          name another time with --days or --from; `plimsoll status` says what is kept",
         moment(period.start),
         moment(period.end),
-        config.data_dir.display()
+        config.data_dir
     )
 }

@@ -95,7 +95,7 @@ async fn collect(
     collector.jobs(machine, *wanted, &progress).await?;
     progress.finish_and_clear();
     collector.push(lake, machine, sinks).await;
-    collector.finish()
+    collector.finish().await
 }
 
 /// Collects again and again, each cluster for itself, until the process is told to stop; what is

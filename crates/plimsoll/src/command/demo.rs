@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use lake::Lake;
+use lake::{Lake, Place};
 use query::{Question, Selection};
 use report::Period;
 use source::simulated::{Scale, Simulated, Site};
@@ -25,10 +25,11 @@ use crate::command::{demo_config, demo_live};
 use crate::config::{Cluster, Config, Kind};
 use crate::{Outcome, complain};
 
-pub(crate) async fn run(config: &Config, arguments: &Demo) -> Result<Outcome> {
+/// Makes a demo, whose history is in a place of its own or in the demo's folder.
+pub(crate) async fn run(config: &Config, arguments: &Demo, place: &Place) -> Result<Outcome> {
     let now = Live::default().now();
     if arguments.serve {
-        return demo_live::run(config, arguments, now).await;
+        return demo_live::run(config, arguments, place, now).await;
     }
     let end = match arguments.until {
         Some(day) => day.to_zoned(TimeZone::UTC)?.timestamp(),
@@ -37,10 +38,10 @@ pub(crate) async fn run(config: &Config, arguments: &Demo) -> Result<Outcome> {
     let Demo { folder, seed, days, .. } = arguments;
     let plan = Plan { seed: *seed, days: *days, until: end, simulated_until: end };
     let start = plan.scale()?.start;
-    let (lake, _) = make(config, folder, &plan).await?;
+    let (lake, _) = make(config, folder, place, &plan).await?;
     show(&lake, config, start, end).await?;
     draw(&lake, config, folder, end).await?;
-    next_steps(folder, start, end)?;
+    next_steps(folder, place, start, end)?;
     Ok(Outcome::Done)
 }
 
@@ -88,9 +89,18 @@ impl Plan {
     }
 }
 
-/// Simulates a site, and collects its history into a folder.
-pub(super) async fn make(config: &Config, folder: &Path, plan: &Plan) -> Result<(Lake, Arc<Site>)> {
+/// Simulates a site, and collects its history.
+pub(super) async fn make(
+    config: &Config,
+    folder: &Path,
+    place: &Place,
+    plan: &Plan,
+) -> Result<(Lake, Arc<Site>)> {
     make_room(folder)?;
+    let lake = Lake::create(place)?.with_zone(&config.zone);
+    if !lake.clusters().await?.is_empty() {
+        bail!("{place} has a history already, which a demo does not replace; name another place");
+    }
     complain(&format!(
         "simulating {} days of two clusters until {}, with seed {} …",
         plan.days,
@@ -100,13 +110,10 @@ pub(super) async fn make(config: &Config, folder: &Path, plan: &Plan) -> Result<
     let scale = plan.scale()?;
     let (start, end) = (scale.start, plan.until);
     let site = Arc::new(Site::new(&scale));
-    let lake = Lake::create(folder)?.with_zone(&config.zone);
     let collected = fill(&lake, &site, start, end, plan.days).await?;
     complain(&format!(
-        "read {} records into {}; {} pieces set aside",
-        collected.records,
-        folder.display(),
-        collected.rejects
+        "read {} records into {place}; {} pieces set aside",
+        collected.records, collected.rejects
     ));
     let period = Period { start, end, zone: TimeZone::UTC };
     demo_config::write(&lake, folder, &period).await?;
@@ -179,7 +186,7 @@ async fn fill(
             let wanted = Wanted { days, refresh: false, parallel: 1 };
             collector.jobs(&machine, wanted, &progress).await?;
             progress.finish_and_clear();
-            collector.finish()
+            collector.finish().await
         })
     });
     let mut summary = Summary::default();
@@ -246,18 +253,18 @@ async fn draw(lake: &Lake, config: &Config, folder: &Path, end: Timestamp) -> Re
     Ok(())
 }
 
-fn next_steps(folder: &Path, start: Timestamp, end: Timestamp) -> Result<()> {
+fn next_steps(folder: &Path, place: &Place, start: Timestamp, end: Timestamp) -> Result<()> {
     let folder = folder.display();
     let period = format!("--from {} --to {}", start.strftime("%Y-%m-%d"), end.strftime("%Y-%m-%d"));
     let text = format!(
         "\n\
          Next, for example (built here, plimsoll is `cargo run --release --`):\n  \
-         plimsoll --data-dir {folder} status\n  \
-         plimsoll --data-dir {folder} report usage-by-user {period} --cluster {slurm} -o usage.html\n  \
+         plimsoll --data-dir {place} status\n  \
+         plimsoll --data-dir {place} report usage-by-user {period} --cluster {slurm} -o usage.html\n  \
          plimsoll --config {folder}/{file} allocations --at {end}\n  \
-         plimsoll --data-dir {folder} heatmap {period} --color user -o users.html\n  \
-         plimsoll --data-dir {folder} sql \"SELECT cluster, primary_state, sum(seconds_between(start_time, end_time)) / 3600 AS gpu_hours FROM gpu_span GROUP BY cluster, primary_state\"\n  \
-         plimsoll --data-dir {folder} serve\n  \
+         plimsoll --data-dir {place} heatmap {period} --color user -o users.html\n  \
+         plimsoll --data-dir {place} sql \"SELECT cluster, primary_state, sum(seconds_between(start_time, end_time)) / 3600 AS gpu_hours FROM gpu_span GROUP BY cluster, primary_state\"\n  \
+         plimsoll --data-dir {place} serve\n  \
          plimsoll demo --serve {folder}-live     the same, going on as time passes\n  \
          plimsoll init        for your own site\n",
         slurm = Site::slurm_cluster(),

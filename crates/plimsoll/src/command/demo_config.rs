@@ -22,7 +22,11 @@ pub(super) async fn write(lake: &Lake, folder: &Path, period: &Period) -> Result
         ..Question::about(period.clone())
     };
     let report = query::run(lake, query::analysis("usage-by-account")?, &question).await?;
-    let text = text(&used(&report), period);
+    let folders = match lake.folder() == folder.canonicalize().ok().as_deref() {
+        true => "data_dir = \".\"".to_owned(),
+        false => format!("data_dir = {:?}\nstate_dir = \".\"", lake.place().to_string()),
+    };
+    let text = text(&folders, &used(&report), period);
     let file = folder.join(FILE);
     fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))
 }
@@ -59,17 +63,18 @@ fn used(report: &Report) -> Vec<Used> {
 }
 
 /// The period is the first half of what was granted: twice of what was used is exactly on pace.
-fn text(used: &[Used], period: &Period) -> String {
+fn text(folders: &str, used: &[Used], period: &Period) -> String {
     let seconds = period.end.as_second() - period.start.as_second();
     let end = period.end + SignedDuration::from_secs(seconds);
     let day = |moment: jiff::Timestamp| moment.to_zoned(TimeZone::UTC).date();
     let (from, to) = (day(period.start), day(end));
-    let mut text = "\
+    let mut text = format!(
+        "\
 # The demo's site. Everything else is as it is without a file.
-data_dir = \".\"
+{folders}
 zone = \"UTC\"
 "
-    .to_owned();
+    );
     let mut grant = |name: &str, used: &Used, unit: &str, amount: f64| {
         let (account, cluster) = (&used.account, Site::slurm_cluster());
         let amount = amount.ceil();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use lake::Lake;
+use lake::{Lake, Place};
 use source::simulated::{SimulatedNow, Site};
 
 use crate::Outcome;
@@ -18,7 +18,12 @@ use crate::command::serve::{Door, show};
 use crate::complain;
 use crate::config::Config;
 
-pub(super) async fn run(config: &Config, arguments: &Demo, now: Timestamp) -> Result<Outcome> {
+pub(super) async fn run(
+    config: &Config,
+    arguments: &Demo,
+    place: &Place,
+    now: Timestamp,
+) -> Result<Outcome> {
     let folder = &arguments.folder;
     // What the demo's own file will say; whoever runs it may have said otherwise of another site.
     let config = Config { access: None, zone: TimeZone::UTC, ..config.clone() };
@@ -26,13 +31,13 @@ pub(super) async fn run(config: &Config, arguments: &Demo, now: Timestamp) -> Re
     let (lake, site) = match Plan::of(folder).filter(|plan| goes_on(plan, arguments, now)) {
         Some(plan) => {
             complain(&format!("the demo in {} goes on", folder.display()));
-            let lake = Lake::create(folder)?.with_zone(&config.zone);
+            let lake = Lake::create(place)?.with_zone(&config.zone);
             (lake, Arc::new(Site::new(&plan.scale()?)))
         }
         None => {
             let Demo { seed, days, .. } = *arguments;
             let plan = Plan { seed, days, until: now, simulated_until: now + FUTURE };
-            make(&config, folder, &plan).await?
+            make(&config, folder, place, &plan).await?
         }
     };
     let config = cli::Site::of(folder.join(demo_config::FILE)).load()?;

@@ -143,7 +143,7 @@ impl Post<'_> {
     /// nobody else from it.
     fn send(&self, again: bool) -> Result<bool> {
         let mail = self.mail_if_needed()?;
-        let mut ledger = Ledger::open(&self.config.data_dir)?;
+        let mut ledger = Ledger::open(self.config.state_dir()?)?;
         let mut is_sent = true;
         let mut outcome = |to: &str, ledger: &mut Ledger, send: &dyn Fn() -> Result<()>| {
             let sent = Sent {

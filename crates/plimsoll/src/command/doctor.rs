@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use jiff::{SignedDuration, Timestamp};
-use lake::{Lake, Tracker, Trackers};
+use lake::{Lake, Place, Tracker, Trackers};
 use record::{Collection, Record};
 use report::{Report, Unit, Value};
 use source::slurm::{
@@ -29,7 +29,10 @@ pub(crate) async fn run(config: &Config, arguments: &Test) -> Result<Outcome> {
     let now = Live::default().now();
     let mut checks = Vec::new();
     checks.push(configuration(config));
-    checks.extend(data_folder(&config.data_dir));
+    match config.data_dir.folder() {
+        Some(folder) => checks.extend(data_folder(folder)),
+        None => checks.push(data_store(&config.data_dir).await),
+    }
     let clusters = match config.path {
         Some(_) if config.clusters.is_empty() => Vec::new(),
         Some(_) => live::clusters(config, &arguments.cluster)?,
@@ -235,6 +238,23 @@ fn data_folder(data_dir: &Path) -> Vec<Check> {
         Err(failure) => Check::warn("disk", failure.to_string(), "look at the free space by hand"),
     });
     checks
+}
+
+/// Whether the history can be written where it is on object storage.
+async fn data_store(data_dir: &Place) -> Check {
+    let probed = async { Lake::open(data_dir)?.probe_store().await };
+    match probed.await {
+        Ok(()) => {
+            let seen = format!("{data_dir} can be written, and keeps what changed meanwhile");
+            Check::ok("data store", seen)
+        }
+        Err(error) => Check::fail(
+            "data store",
+            format!("{error:#}"),
+            "see that the variables by which the store is reached are set, such as AWS_REGION and \
+             AWS_ENDPOINT_URL, and that it knows If-Match and If-None-Match",
+        ),
+    }
 }
 
 /// The folder, or the nearest above it that is there.
@@ -461,10 +481,10 @@ fn skew(before: Timestamp, there: i64, after: Timestamp) -> Check {
 /// What the lake says about collecting so far.
 async fn history(lake: &Lake, cluster: &Cluster, now: Timestamp) -> Vec<Check> {
     let mut checks = Vec::new();
-    match lake.collector(&cluster.name) {
+    match lake.collector(&cluster.name).await {
         Ok(None) => checks.push(Check::ok("lock", "nobody collects it right now")),
-        Ok(Some(process)) => {
-            checks.push(Check::ok("lock", format!("process {process} collects it right now")));
+        Ok(Some(collector)) => {
+            checks.push(Check::ok("lock", format!("{collector} collects it right now")));
         }
         Err(error) => checks.push(Check::fail(
             "lock",

@@ -86,7 +86,8 @@ pub(crate) fn config_text(found: &Found) -> String {
         "\
 # What Plimsoll knows about this site. Lines that begin with # are comments and examples.
 
-# Where the history is kept. A relative path begins at this file's folder.
+# Where the history is kept. A relative path begins at this file's folder. On object storage
+# (s3://bucket/prefix, see docs/scale.md) state_dir names the folder for what is not history.
 data_dir = \"data\"
 
 # The time zone in which reports are read; without it, this machine's.
@@ -305,9 +306,10 @@ mod tests {
             home: None,
             current_dir: PathBuf::from("/"),
             system_zone: TimeZone::UTC,
+            store_settings: lake::StoreSettings::default(),
         };
         let config = Config::load(Some(&path), &environment).unwrap();
-        assert_eq!(config.data_dir, folder.path().join("data"));
+        assert_eq!(config.data_dir.folder(), Some(&*folder.path().join("data")));
         let named: Vec<String> = config
             .clusters
             .iter()
@@ -363,6 +365,7 @@ mod tests {
             home: None,
             current_dir: PathBuf::from("/"),
             system_zone: TimeZone::UTC,
+            store_settings: lake::StoreSettings::default(),
         };
         let config = Config::load(None, &environment).unwrap();
         assert_eq!((config.clusters.len(), config.groups.len()), (2, 1));

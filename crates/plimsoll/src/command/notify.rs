@@ -40,8 +40,8 @@ pub(crate) async fn run(config: &Config, arguments: &cli::Notify) -> Result<Outc
     let (reports, rightsizing) = asked(&lake, config, &question).await?;
     // Open before anybody is chosen: what another sends meanwhile would not be known.
     let mut ledger = match arguments.send {
-        true => Ledger::open(&config.data_dir)?,
-        false => Ledger::look(&config.data_dir)?,
+        true => Ledger::open(config.state_dir()?)?,
+        false => Ledger::look(config.state_dir()?)?,
     };
     let tables = reports.iter().map(|it| (it.name.clone(), it.table.clone())).collect();
     let last = |user: &str| ledger.last(WHAT, user);

@@ -21,6 +21,7 @@ pub(crate) async fn run(config: &Config, arguments: &Prune) -> Result<Outcome> {
         // Nobody may collect or reprocess meanwhile.
         let writer = lake.writer(&cluster.name).await?;
         let pruned = writer.prune_archive(before, arguments.dry_run).await?;
+        writer.close().await?;
         let bytes = Unit::Bytes.show(&Value::Number(pruned.bytes as f64), &config.zone);
         let files = if pruned.files == 1 { "file" } else { "files" };
         complain(&format!(

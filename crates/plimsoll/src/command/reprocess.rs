@@ -31,12 +31,12 @@ pub(crate) async fn run(config: &Config, arguments: &Reprocess) -> Result<Outcom
         // Nobody may collect meanwhile: what is put in place would miss it.
         let mut writer = lake.writer(&cluster.name).await?;
         let cluster = as_it_was_collected(cluster, &writer);
-        let aside = lake.root().join("reprocess");
+        let aside = config.state_dir()?.join("reprocess");
         forget(&aside)?;
         let derived = Lake::create(&aside)?.with_zone(&config.zone);
         answers += derive(&lake, &derived, &cluster, arguments.from).await?;
         change += put_in_place(&derived, &mut writer, &cluster, arguments).await?;
-        writer.finish()?;
+        writer.finish().await?;
         forget(&aside)?;
     }
     complain(&format!(
@@ -149,7 +149,7 @@ async fn replay(
             });
             collector.take_windows(answers, &progress).await?;
         }
-        collector.finish()?;
+        collector.finish().await?;
     }
     progress.finish_and_clear();
     Ok(())

@@ -24,7 +24,7 @@ pub(crate) async fn run(config: &Config, arguments: &Pages) -> Result<Outcome> {
     let sight = match arguments.scope.as_str() {
         "staff" => Sight::Staff,
         // The pseudonyms are those of the pages that `plimsoll serve` shows.
-        _ => Sight::Public { secret: Store::create(&config.access_folder())?.secret()? },
+        _ => Sight::Public { secret: Store::create(&config.access_folder()?)?.secret()? },
     };
     let site = site(config, lake, Arc::new(move || now));
     let mut files = Files::new(site, &sight, &question.clusters, &question.period)?;

@@ -11,11 +11,11 @@ use super::check::{Problems, advice, string, unknown_keys, words, wrong_type};
 use super::openid::{self, OpenId};
 use super::{Cluster, Kind};
 
-/// Where users, tokens and the record of requests are kept if nobody says, below the data.
+/// Where users, tokens and the record of requests are kept if nobody says, below what is kept here.
 const FOLDER: &str = "access";
 
 /// What the file says, as far as it could be read; the rest is a problem. Paths begin at its folder,
-/// and what is kept is below the data unless it says otherwise.
+/// and what is kept is below `state_dir` unless it says otherwise.
 pub(super) fn access(
     value: &Spanned<DeValue>,
     problems: &mut Problems,
@@ -69,14 +69,14 @@ pub(super) fn coordinators_of(
 }
 
 /// Where users, tokens and the secret of pseudonyms are kept if nobody says.
-pub(super) fn unsaid_folder(data_dir: &Path) -> PathBuf {
-    data_dir.join(FOLDER)
+pub(super) fn unsaid_folder(state_dir: &Path) -> PathBuf {
+    state_dir.join(FOLDER)
 }
 
-/// Has the folder begin at the file's, or else at the data's.
-pub(super) fn below(mut access: Access, folder: &Path, data_dir: &Path) -> Access {
+/// Has the folder begin at the file's, or else at `state_dir`.
+pub(super) fn below(mut access: Access, folder: &Path, state_dir: &Path) -> Access {
     access.folder = if access.folder.as_os_str().is_empty() {
-        unsaid_folder(data_dir)
+        unsaid_folder(state_dir)
     } else {
         folder.join(access.folder)
     };

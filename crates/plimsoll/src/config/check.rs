@@ -4,6 +4,7 @@
 //! the first error.
 
 mod allocation;
+mod data_dir;
 mod digest;
 mod gpu;
 mod mail;
@@ -19,7 +20,7 @@ pub(super) use allocation::{
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::{Range, RangeInclusive};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,8 +31,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::search_server::{Place, search_server};
 use super::{
-    Cluster, Config, ConfigError, DEFAULT_DATA_DIR, Digests, Environment, Kind,
-    LONGEST_CLUSTER_NAME, Mail, Notify, OpenId, SearchServer, Sink, access, is_cluster_name, shown,
+    Cluster, Config, ConfigError, Digests, Environment, Kind, LONGEST_CLUSTER_NAME, Mail, Notify,
+    OpenId, SearchServer, Sink, access, is_cluster_name, shown,
 };
 use query::metric::MetricOptions;
 use query::{Allocation, Judgement, Preemptible, nearest};
@@ -84,16 +85,21 @@ pub(super) fn config(
         }
     }
 
+    let (data_dir, own_state_dir) =
+        settings.folders.below(folder, &environment.store_settings, &mut problems);
+
     if problems.found.is_empty() && of_file.is_empty() {
         let judgement = Judgement {
             preemptible: settings.clusters.iter().filter_map(preemptible).collect(),
             ..settings.judgement
         };
-        let data_dir = folder.join(settings.data_dir.unwrap_or(DEFAULT_DATA_DIR.into()));
-        let access = settings.access.map(|known| access::below(known, folder, &data_dir));
+        let state_dir = own_state_dir.as_deref().or(data_dir.folder());
+        let state_dir = state_dir.expect("the history is in a folder, or state_dir is said");
+        let access = settings.access.map(|known| access::below(known, folder, state_dir));
         Ok(Config {
             path: Some(path.to_owned()),
             data_dir,
+            own_state_dir,
             zone: settings.zone.unwrap_or_else(|| environment.system_zone.clone()),
             clusters: settings.clusters.into_iter().map(|cluster| below(folder, cluster)).collect(),
             groups: settings.groups,
@@ -172,7 +178,7 @@ fn below(folder: &Path, cluster: Cluster) -> Cluster {
 /// What the file says, before defaults.
 #[derive(Default)]
 struct Settings {
-    data_dir: Option<PathBuf>,
+    folders: data_dir::Folders,
     zone: Option<TimeZone>,
     clusters: Vec<Cluster>,
     groups: BTreeMap<String, Vec<String>>,
@@ -209,8 +215,9 @@ fn settings(
     line: &dyn Fn(usize) -> usize,
 ) -> Settings {
     let mut settings = Settings::default();
-    const KEYS: [&str; 14] = [
+    const KEYS: [&str; 15] = [
         "data_dir",
+        "state_dir",
         "zone",
         "cluster",
         "groups",
@@ -226,9 +233,8 @@ fn settings(
         "notify",
     ];
     unknown_keys(document, &KEYS, problems);
-    if let Some(value) = document.get("data_dir") {
-        settings.data_dir = data_dir(value, problems);
-    }
+    let (data_dir, state_dir) = (document.get("data_dir"), document.get("state_dir"));
+    settings.folders = data_dir::Folders::read(data_dir, state_dir, problems);
     if let Some(value) = document.get("zone") {
         settings.zone = zone(value, problems);
     }
@@ -272,17 +278,6 @@ fn settings(
         settings.notify = Some(notify::notify(value, problems));
     }
     settings
-}
-
-fn data_dir(value: &Spanned<DeValue>, problems: &mut Problems) -> Option<PathBuf> {
-    let folder = string("data_dir", "a string", value, problems)?;
-    if folder.is_empty() {
-        problems.add(value.span(), "data_dir: it is empty");
-    } else if folder.starts_with('~') {
-        let words = format!("data_dir: {folder:?} is not expanded as in a shell: write it whole");
-        problems.add(value.span(), words);
-    }
-    Some(folder.into())
 }
 
 fn zone(value: &Spanned<DeValue>, problems: &mut Problems) -> Option<TimeZone> {

@@ -15,6 +15,7 @@ fn environment(current_dir: &Path) -> Environment {
         home: None,
         current_dir: current_dir.to_owned(),
         system_zone: TimeZone::get("Europe/Berlin").unwrap(),
+        store_settings: StoreSettings::default(),
     }
 }
 
@@ -80,7 +81,8 @@ trusted = ["127.0.0.1", "10.0.0.0/8"]
     );
     let expected = Config {
         path: Some("/site/plimsoll.toml".into()),
-        data_dir: "/var/lib/plimsoll".into(),
+        data_dir: Place::Folder("/var/lib/plimsoll".into()),
+        own_state_dir: None,
         zone: TimeZone::get("America/Chicago").unwrap(),
         clusters: vec![
             Cluster {
@@ -166,14 +168,38 @@ trusted = ["127.0.0.1", "10.0.0.0/8"]
 #[test]
 fn an_empty_file_means_the_defaults() {
     let config = read("").unwrap();
-    assert_eq!(config.data_dir, Path::new("/site/data"));
+    assert_eq!(config.data_dir, Place::Folder("/site/data".into()));
     assert_eq!(config.zone, TimeZone::get("Europe/Berlin").unwrap());
     assert_eq!((config.clusters, config.groups), (vec![], BTreeMap::new()));
 }
 
 #[test]
 fn a_relative_data_dir_begins_at_the_files_folder() {
-    assert_eq!(read("data_dir = 'lake/1'").unwrap().data_dir, Path::new("/site/lake/1"));
+    let config = read("data_dir = 'lake/1'").unwrap();
+    assert_eq!(config.data_dir, Place::Folder("/site/lake/1".into()));
+    assert_eq!(config.state_dir().unwrap(), Path::new("/site/lake/1"));
+}
+
+#[test]
+fn a_history_on_object_storage_needs_a_folder_beside_it() {
+    let config = read("data_dir = 's3://bucket/lake'\nstate_dir = 'state'\n[access]\n").unwrap();
+    assert_eq!(config.data_dir.to_string(), "s3://bucket/lake");
+    assert_eq!(config.state_dir().unwrap(), Path::new("/site/state"));
+    assert_eq!(config.access_folder().unwrap(), Path::new("/site/state/access"));
+    check(
+        "data_dir = 's3://bucket/lake'",
+        &[
+            "1:12: data_dir: s3://bucket/lake is on object storage: say where on this machine to keep \
+           what is not history, such as who logs in and which letters were sent, with state_dir = \
+           \"/var/lib/plimsoll\"",
+        ],
+    );
+    check(
+        "data_dir = 'ftp://host/lake'",
+        &["1:12: data_dir: \"ftp://host/lake\" is no object store that is known: write \
+           s3://bucket/prefix, gs://bucket/prefix or az://container/prefix, or a folder as a plain \
+           path"],
+    );
 }
 
 #[test]
@@ -211,7 +237,7 @@ fn an_unknown_key_that_is_near_none_lists_the_valid_ones() {
     check(
         "planet = 'x'",
         &[
-            r#"1:1: unknown key "planet": there are "data_dir", "zone", "cluster", "groups", "gpu", "metrics", "push", "access", "allocation", "allocation_file", "constants", "mail", "digest", "notify""#,
+            r#"1:1: unknown key "planet": there are "data_dir", "state_dir", "zone", "cluster", "groups", "gpu", "metrics", "push", "access", "allocation", "allocation_file", "constants", "mail", "digest", "notify""#,
         ],
     );
 }

@@ -20,7 +20,7 @@ pub(crate) struct Sent {
     pub(crate) to: String,
 }
 
-/// The file `ledger/sent.json` of the data folder. Who has it open is the only one who sends.
+/// The file `ledger/sent.json` of what is kept on this machine. Who has it open is the only one who sends.
 pub(crate) struct Ledger {
     path: PathBuf,
     sent: BTreeMap<Sent, Timestamp>,
@@ -30,8 +30,8 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// Opens it to send; refuses if somebody else is sending.
-    pub(crate) fn open(data_dir: &Path) -> Result<Ledger> {
-        let folder = data_dir.join("ledger");
+    pub(crate) fn open(state_dir: &Path) -> Result<Ledger> {
+        let folder = state_dir.join("ledger");
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
         let path = folder.join("sent.lock");
@@ -46,19 +46,19 @@ impl Ledger {
             Err(TryLockError::WouldBlock) => {
                 bail!(
                     "another plimsoll is sending letters from {}; wait for it",
-                    data_dir.display()
+                    state_dir.display()
                 )
             }
             Err(TryLockError::Error(error)) => {
                 return Err(error).with_context(|| format!("cannot lock {}", path.display()));
             }
         }
-        Ok(Ledger { _lock: Some(lock), ..Ledger::look(data_dir)? })
+        Ok(Ledger { _lock: Some(lock), ..Ledger::look(state_dir)? })
     }
 
     /// Reads it, and sends nothing.
-    pub(crate) fn look(data_dir: &Path) -> Result<Ledger> {
-        let path = data_dir.join("ledger/sent.json");
+    pub(crate) fn look(state_dir: &Path) -> Result<Ledger> {
+        let path = state_dir.join("ledger/sent.json");
         let sent = match fs::read(&path) {
             Ok(bytes) => {
                 read(&bytes).with_context(|| format!("{} is no ledger", path.display()))?

@@ -41,7 +41,7 @@ impl Pool {
         writer.set_hold(SignedDuration::from_mins(4));
         writer.upsert(&samples).await.unwrap();
         writer.upsert(&executions).await.unwrap();
-        writer.finish().unwrap();
+        writer.finish().await.unwrap();
         let period = Period { start, end, zone: TimeZone::UTC };
         Pool { lake, question: Question::about(period), _folder: folder }
     }
@@ -160,7 +160,7 @@ async fn pool_with_returns(law: &ReturnLaw) -> Pool {
     let mut parser = CondorHistory::new(&cluster, end);
     machine.run(&condor_history(start, end), &mut |piece| parser.push(piece)).unwrap();
     writer.upsert(&parser.finish().records).await.unwrap();
-    writer.finish().unwrap();
+    writer.finish().await.unwrap();
     let period = Period { start, end, zone: TimeZone::UTC };
     Pool { lake, question: Question::about(period), _folder: folder }
 }

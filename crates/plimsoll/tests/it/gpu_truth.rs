@@ -38,7 +38,7 @@ impl Pool {
         let first = samples.iter().map(|sample| sample.time).min().unwrap();
         let next_day = first + SignedDuration::from_hours(24);
         writer.compact_gpu_days(next_day, hold).await.unwrap();
-        writer.finish().unwrap();
+        writer.finish().await.unwrap();
         let last = samples.iter().map(|sample| sample.time).max().unwrap();
         let period = Period { start: first, end: last, zone: TimeZone::UTC };
         Pool { lake, question: Question::about(period), folder }

@@ -169,7 +169,7 @@ async fn a_job_called_script_is_only_a_name() {
     let lake = Lake::create(&folder.path().join("plimsoll-demo")).unwrap();
     let mut writer = lake.writer(&file.cluster).await.unwrap();
     writer.upsert(&[job.clone()]).await.unwrap();
-    writer.finish().unwrap();
+    writer.finish().await.unwrap();
     let server = serve(folder.path());
     let one = format!("/jobs/{}/{}", file.cluster, job.job_id);
     for path in ["/jobs", "/users", "/accounts", "/reports/usage-by-user", &one] {

@@ -44,7 +44,7 @@ async fn small() -> Small {
     lives.retain(|live| live.cluster == CLUSTER);
     let mut live = lives.remove(0);
     live.jobs = None;
-    writer.put_live(&live).unwrap();
+    writer.put_live(&live).await.unwrap();
     let mut nodes: Vec<String> = Vec::new();
     add::<GpuSpan>(&demo, &mut writer, |span| {
         (span.primary_user, span.backfill_user) = (None, None);
@@ -66,7 +66,7 @@ async fn small() -> Small {
         is_wanted
     })
     .await;
-    writer.finish().unwrap();
+    writer.finish().await.unwrap();
     HOSTILE.clone_into(&mut users[0]);
     Small { folder, users, nodes, job: job_id }
 }

@@ -58,7 +58,7 @@ async fn compact(site: &Site, now: &str) {
     let mut writer = site.lake.writer("maple").await.unwrap();
     let hold = site.lake.tracker("maple").await.unwrap().hold();
     writer.compact_gpu_days(now.parse().unwrap(), hold).await.unwrap();
-    writer.finish().unwrap();
+    writer.finish().await.unwrap();
 }
 
 #[tokio::test]
@@ -79,7 +79,8 @@ async fn every_day_is_seen_once_whatever_of_it_is_compacted() {
 async fn samples_that_a_stopped_compaction_left_do_not_count() {
     let site = three_days().await;
     let aside = tempfile::tempdir().unwrap();
-    let samples = site.lake.root().join("processed/gpu_sample/cluster=maple/date=2026-01-01");
+    let samples =
+        site.lake.folder().unwrap().join("processed/gpu_sample/cluster=maple/date=2026-01-01");
     let kept = aside.path().join("kept");
     std::fs::create_dir(&kept).unwrap();
     for entry in std::fs::read_dir(&samples).unwrap() {
@@ -135,7 +136,7 @@ async fn only_the_days_of_the_period_are_opened() {
 async fn a_file_of_samples_that_cannot_be_read_is_named() {
     let site = three_days().await;
     let files = site.lake.files(&GpuSample::TABLE, &lake::Trackers::new()).await.unwrap();
-    let path = site.lake.root().join(files[0].meta.location.as_ref());
+    let path = site.lake.folder().unwrap().join(files[0].meta.location.as_ref());
     std::fs::write(&path, b"no file").unwrap();
     let report = query::sql(
         &site.lake,

@@ -8,6 +8,7 @@ mod period;
 mod picture;
 mod pruning;
 mod replaced;
+mod requests;
 mod shared_read;
 mod site;
 

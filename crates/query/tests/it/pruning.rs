@@ -94,7 +94,7 @@ async fn skipping_files_does_not_change_the_answer() {
     let site = year().await;
     let analysis = query::analysis("usage-by-user").unwrap();
     let pruned = query::run(&site.lake, analysis, &site.question).await.unwrap();
-    std::fs::remove_dir_all(site.lake.root().join("tracker")).unwrap();
+    std::fs::remove_dir_all(site.lake.folder().unwrap().join("tracker")).unwrap();
     let session = Session::open(&site.lake, &site.question, |_| true).await.unwrap();
     session.ask(analysis).await.unwrap();
     assert_eq!(session.files_opened(), 365, "without a tracker every file is asked");
@@ -111,7 +111,8 @@ async fn skipping_files_does_not_change_the_answer() {
 #[tokio::test]
 async fn a_file_that_rotted_unnoticed_is_named_and_the_rest_is_answered() {
     let site = year().await;
-    let broken = site.lake.root().join("processed/job/cluster=maple/date=2025-06-01/job.parquet");
+    let broken =
+        site.lake.folder().unwrap().join("processed/job/cluster=maple/date=2025-06-01/job.parquet");
     let modified = std::fs::metadata(&broken).unwrap().modified().unwrap();
     let mut bytes = std::fs::read(&broken).unwrap();
     // Its footer; as long and as old as it was, so that its tracker still knows it.
@@ -131,7 +132,8 @@ async fn a_file_that_rotted_unnoticed_is_named_and_the_rest_is_answered() {
 #[tokio::test]
 async fn a_truncated_file_is_named_and_the_rest_is_answered() {
     let site = year().await;
-    let broken = site.lake.root().join("processed/job/cluster=maple/date=2025-06-01/job.parquet");
+    let broken =
+        site.lake.folder().unwrap().join("processed/job/cluster=maple/date=2025-06-01/job.parquet");
     let whole = std::fs::read(&broken).unwrap();
     std::fs::write(&broken, &whole[..whole.len() - 10]).unwrap();
 
@@ -161,7 +163,7 @@ async fn a_file_from_before_a_column_reads_as_unknown() {
         .filter(|index| batch.schema().field(*index).name() != "alloc_gpus")
         .collect();
     let old: RecordBatch = batch.project(&kept).unwrap();
-    let path = site.lake.root().join(file.meta.location.as_ref());
+    let path = site.lake.folder().unwrap().join(file.meta.location.as_ref());
     let mut writer = parquet::arrow::ArrowWriter::try_new(
         std::fs::File::create(path).unwrap(),
         old.schema(),

@@ -113,7 +113,7 @@ impl Site {
                         text: "the|text".into(),
                     }])
                     .await?;
-                writer.finish()?;
+                writer.finish().await?;
             }
             ["NODE", cluster, node, cpus, gpus, from, to, ref said @ ..] => {
                 let (gpus, held) = gpus.split_once('/').unwrap_or((gpus, ""));
@@ -145,7 +145,7 @@ impl Site {
                         alloc_gpu_types: None,
                     }])
                     .await?;
-                writer.finish()?;
+                writer.finish().await?;
             }
             ["QUEUED", cluster, job_id, reason, tasks, gpus, from, to] => {
                 let mut writer = self.lake.writer(unquoted(cluster)?).await?;
@@ -174,7 +174,7 @@ impl Site {
                         time_limit_seconds: None,
                     }])
                     .await?;
-                writer.finish()?;
+                writer.finish().await?;
             }
             ["GROUP", name, ref users @ ..] => {
                 let users: Result<Vec<String>> =
@@ -241,17 +241,17 @@ impl Site {
     /// A report says the same whether it rests on samples or on the spans that are made of them
     /// once their day is over.
     async fn check_compacted(&self, name: &str, report: &Report) -> Result<()> {
-        if !self.lake.root().join("processed/gpu_sample").exists() {
+        if !self.lake.folder().unwrap().join("processed/gpu_sample").exists() {
             return Ok(());
         }
         let folder = tempfile::tempdir()?;
-        copy(self.lake.root(), folder.path())?;
+        copy(self.lake.folder().unwrap(), folder.path())?;
         let lake = Lake::open(folder.path())?;
         for cluster in lake.clusters().await? {
             let mut writer = lake.writer(&cluster).await?;
             let hold = lake.tracker(&cluster).await?.hold();
             writer.compact_gpu_days("2100-01-01T00:00:00Z".parse()?, hold).await?;
-            writer.finish()?;
+            writer.finish().await?;
         }
         anyhow::ensure!(
             !folder.path().join("processed/gpu_sample").exists()
@@ -269,7 +269,7 @@ impl Site {
 
     /// A report says the same whether it rests on the sums of days or on each attempt.
     async fn check_without_sums(&self, name: &str, report: &Report) -> Result<()> {
-        let root = self.lake.root();
+        let root = self.lake.folder().unwrap();
         let sums: Vec<_> = lake::SUMS
             .iter()
             .map(|table| (root.join("processed").join(table.name), root.join(table.name)))
@@ -343,7 +343,7 @@ impl Site {
         for (cluster, rows) in by_cluster {
             let mut writer = self.lake.writer(&cluster).await?;
             writer.upsert(&rows).await?;
-            writer.finish()?;
+            writer.finish().await?;
         }
         Ok(())
     }
@@ -371,7 +371,7 @@ impl Site {
                 error: error.map(Into::into),
             }])
             .await?;
-        writer.finish()
+        writer.finish().await
     }
 }
 

@@ -139,7 +139,7 @@ async fn collect(
     collector.moments(std::slice::from_ref(&machine), &progress).await.unwrap();
     let wanted = Wanted { days: 1, refresh: false, parallel: 1 };
     collector.jobs(&machine, wanted, &progress).await.unwrap();
-    let summary = collector.finish().unwrap();
+    let summary = collector.finish().await.unwrap();
     let asked = pool.asked.lock().unwrap().iter().map(Timestamp::to_string).collect();
     (summary, asked)
 }

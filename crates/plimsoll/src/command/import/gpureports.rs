@@ -53,7 +53,7 @@ pub(crate) async fn run(config: &Config, arguments: &ImportGpureports) -> Result
     progress.finish_and_clear();
     complain(&import.summary.text(&import.zone));
     let is_clean = import.summary.is_clean();
-    import.writer.finish()?;
+    import.writer.finish().await?;
     Ok(if is_clean { Outcome::Done } else { Outcome::Findings })
 }
 

@@ -37,7 +37,7 @@ pub(crate) async fn run(config: &Config, arguments: &ImportSlurmUsage) -> Result
     import.all(&days).await?;
     let summary = import.summary;
     complain(&summary.line(&days, &import.zone));
-    import.writer.finish()?;
+    import.writer.finish().await?;
     Ok(if summary.is_clean() { Outcome::Done } else { Outcome::Findings })
 }
 
@@ -195,7 +195,7 @@ impl Import {
         if let Some(text) = text {
             // Jobs of earlier days may end on one that has no file.
             let time = time.unwrap_or(end_of_day);
-            let parsed = self.parsed("slurm-usage-raw", day, time, &text)?;
+            let parsed = self.parsed("slurm-usage-raw", day, time, &text).await?;
             rejects.extend(self.rejects("slurm-usage raw", time.min(end_of_day), parsed.rejects));
             jobs.extend(parsed.records);
         }
@@ -212,7 +212,7 @@ impl Import {
                     let processed_time = processed.processed_time.unwrap_or(modified);
                     let text = processed.end();
                     let parsed =
-                        self.parsed("slurm-usage-processed", day, processed_time, &text)?;
+                        self.parsed("slurm-usage-processed", day, processed_time, &text).await?;
                     let time_seen = processed_time.min(end_of_day);
                     rejects.extend(self.rejects(
                         "slurm-usage processed",
@@ -239,13 +239,19 @@ impl Import {
     }
 
     /// Archives a text and parses it.
-    fn parsed(&self, source: &str, day: Date, time: Timestamp, text: &[u8]) -> Result<Parsed<Job>> {
+    async fn parsed(
+        &self,
+        source: &str,
+        day: Date,
+        time: Timestamp,
+        text: &[u8],
+    ) -> Result<Parsed<Job>> {
         let words = ["plimsoll", "import", "slurm-usage"].map(str::to_owned);
         let asked = Asked { time, run: time, window: None, command: words.into(), failure: None };
         let mut archive = Archive::begin(&asked)?;
         archive.push(text);
         let (frame, _) = archive.finish()?;
-        self.writer.archive_window(source, day, time, &frame)?;
+        self.writer.archive_window(source, day, time, &frame).await?;
         Ok(parse(Sacct::new(&self.cluster, time), text))
     }
 

@@ -1,0 +1,175 @@
+//! What a question costs where files are asked for over a network: as many requests as there are days in
+//! it, however long the history is.
+
+use std::fmt;
+use std::path::Path as FilePath;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use jiff::civil::{Date, date};
+use lake::{Lake, Place, StoreSettings};
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+};
+use sqllogictest::AsyncDB;
+
+use crate::site::{Site, period};
+
+/// A store in memory that counts what it is asked.
+#[derive(Debug, Default)]
+struct Counting {
+    store: InMemory,
+    requests: Arc<AtomicUsize>,
+}
+
+impl Counting {
+    fn count(&self) {
+        self.requests.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// A list comes in pages of a thousand names, as from Amazon's S3.
+    fn paged(
+        &self,
+        listed: BoxStream<'static, Result<ObjectMeta>>,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
+        let requests = self.requests.clone();
+        requests.fetch_add(1, Ordering::SeqCst);
+        let counted = listed.enumerate().map(move |(place, listed)| {
+            if place > 0 && place % 1000 == 0 {
+                requests.fetch_add(1, Ordering::SeqCst);
+            }
+            listed
+        });
+        counted.boxed()
+    }
+}
+
+#[async_trait]
+impl ObjectStore for Counting {
+    async fn put_opts(&self, path: &Path, bytes: PutPayload, put: PutOptions) -> Result<PutResult> {
+        self.count();
+        self.store.put_opts(path, bytes, put).await
+    }
+
+    async fn get_opts(&self, path: &Path, get: GetOptions) -> Result<GetResult> {
+        self.count();
+        self.store.get_opts(path, get).await
+    }
+
+    fn delete_stream(
+        &self,
+        paths: BoxStream<'static, Result<Path>>,
+    ) -> BoxStream<'static, Result<Path>> {
+        self.count();
+        self.store.delete_stream(paths)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.paged(self.store.list(prefix))
+    }
+
+    fn list_with_offset(
+        &self,
+        prefix: Option<&Path>,
+        offset: &Path,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.paged(self.store.list_with_offset(prefix, offset))
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.count();
+        self.store.list_with_delimiter(prefix).await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        _: &Path,
+        _: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        panic!("a file is put at once")
+    }
+
+    async fn copy_opts(&self, _: &Path, _: &Path, _: CopyOptions) -> Result<()> {
+        panic!("nothing is copied")
+    }
+}
+
+impl fmt::Display for Counting {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Counting")
+    }
+}
+
+/// A cluster with a job and a GPU, each busy for an hour of every day from one until another.
+async fn history(first: Date, last: Date) -> (Site, Arc<AtomicUsize>) {
+    let store = Counting::default();
+    let requests = store.requests.clone();
+    let place = FilePath::new("s3://bucket/lake");
+    let place = Place::read(place, FilePath::new("/"), &StoreSettings::default()).unwrap();
+    let mut site = Site::new();
+    site.lake = Lake::of_store(place, Arc::new(store));
+    let days: Vec<Date> =
+        first.series(jiff::Span::new().days(1)).take_while(|day| *day < last).collect();
+    let rows = |row: fn(&Date) -> String| days.iter().map(row).collect::<Vec<_>>().join(", ");
+    let jobs = rows(|day| {
+        format!("('{day}', 'ann', '{day}T10:00:00Z', '{day}T11:00:00Z', '{day}T12:00:00Z', 4)")
+    });
+    let spans = rows(|day| {
+        format!(
+            "('maple', 'gpu01', 'GPU-1', '{day}T10:00:00Z', '{day}T11:00:00Z', 'Claimed', 'ann')"
+        )
+    });
+    for statement in [
+        format!(
+            "INSERT INTO job (job_id, user, start_time, end_time, observed_time, alloc_cpus) VALUES {jobs}"
+        ),
+        format!(
+            "INSERT INTO gpu_span (cluster, machine, gpu_id, start_time, end_time, primary_state, \
+             primary_user) VALUES {spans}"
+        ),
+    ] {
+        site.run(&statement).await.unwrap();
+    }
+    (site, requests)
+}
+
+/// The requests of a report by one who knows nothing yet.
+async fn cold(site: &Site, requests: &AtomicUsize, analysis: &query::Analysis) -> usize {
+    let before = requests.load(Ordering::SeqCst);
+    let report = query::run(&site.lake, analysis, &site.question).await.unwrap();
+    assert_eq!(report.coverage.skipped, [], "{}", analysis.name);
+    requests.load(Ordering::SeqCst) - before
+}
+
+#[tokio::test]
+async fn a_week_of_five_years_takes_at_most_fifty_requests_in_every_report() {
+    let (mut site, requests) = history(date(2021, 1, 1), date(2026, 1, 1)).await;
+    site.question.period = period("2025-12-22T00:00:00Z", "2025-12-29T00:00:00Z", "UTC").unwrap();
+    for analysis in query::ANALYSES {
+        let subjects = analysis
+            .options
+            .iter()
+            .filter(|option| matches!(option.values, query::Values::Subject));
+        site.question.options =
+            subjects.map(|option| (option.name.to_owned(), "ann".to_owned())).collect();
+        let taken = cold(&site, &requests, analysis).await;
+        assert!(taken <= 50, "{} takes {taken}", analysis.name);
+        println!("{taken:3} {}", analysis.name);
+    }
+    site.question.options.clear();
+    // The clusters are looked for in nine tables and their tracker is read; jobs and their sums are listed
+    // since the first day of the week, and the sums of its seven days are read.
+    let usage = query::analysis("usage-by-user").unwrap();
+    assert_eq!(cold(&site, &requests, usage).await, 9 + 1 + 2 + 7);
+    let report = query::run(&site.lake, usage, &site.question).await.unwrap();
+    assert_eq!(report.table.rows.len(), 1);
+    // Five years ago a second page of names has to be asked for.
+    site.question.period = period("2021-03-01T00:00:00Z", "2021-03-08T00:00:00Z", "UTC").unwrap();
+    assert_eq!(cold(&site, &requests, usage).await, 9 + 1 + 4 + 7);
+}
