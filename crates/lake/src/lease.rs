@@ -239,9 +239,9 @@ impl Written {
 
 impl Holder {
     fn this_process() -> Holder {
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname");
         Holder {
-            host: host.trim().to_owned(),
+            host: host.map_or("an unknown host".to_owned(), |host| host.trim().to_owned()),
             process: std::process::id(),
             token: format!("{:016x}", RandomState::new().build_hasher().finish()),
         }
