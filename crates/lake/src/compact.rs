@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use record::{GpuSample, GpuSpan, Looks, Record, Text};
 
 use crate::write::Writer;
-use crate::{Lake, LakeFile, Trackers, parquet_file, path, tracker};
+use crate::{Lake, LakeFile, Trackers, parquet_file, path};
 
 /// What is known of a cluster's GPUs on one day, and from which files.
 #[derive(Clone, Debug)]
@@ -229,11 +229,11 @@ impl Writer {
     ) -> Result<Compacted> {
         self.remove_compacted_samples().await?;
         let mut samples: BTreeMap<Date, Vec<LakeFile>> = BTreeMap::new();
-        for file in tracker::files_of(&self.lake, &GpuSample::TABLE, &self.cluster).await? {
+        for file in self.lake.files_of(&GpuSample::TABLE, &self.cluster).await? {
             samples.entry(file.date).or_default().push(file);
         }
         let mut spans: BTreeMap<Date, LakeFile> = BTreeMap::new();
-        for mut file in tracker::files_of(&self.lake, &GpuSpan::TABLE, &self.cluster).await? {
+        for mut file in self.lake.files_of(&GpuSpan::TABLE, &self.cluster).await? {
             file.facts = self.tracker.facts(&file.meta).cloned();
             spans.insert(file.date, file);
         }
@@ -300,7 +300,7 @@ impl Writer {
             self.check_late(&samples.iter().collect::<Vec<_>>()).await?;
             return Ok(Compacted::default());
         }
-        let waiting = tracker::files_of(&self.lake, &GpuSample::TABLE, &self.cluster).await?;
+        let waiting = self.lake.files_of(&GpuSample::TABLE, &self.cluster).await?;
         if waiting.iter().any(|file| file.date <= day) {
             self.upsert(&samples).await?;
             return self.compact_gpu_days(path::midnight(day.tomorrow()?), hold).await;
@@ -375,7 +375,7 @@ impl Writer {
     /// Removes samples of days whose spans are in place and can be read: what a compaction leaves
     /// that was stopped half-way.
     pub(crate) async fn remove_compacted_samples(&mut self) -> Result<()> {
-        let mut files = tracker::files_of(&self.lake, &GpuSample::TABLE, &self.cluster).await?;
+        let mut files = self.lake.files_of(&GpuSample::TABLE, &self.cluster).await?;
         files.retain(|file| {
             let spans = self.file::<GpuSpan>(path::midnight(file.date));
             self.tracker.files.contains_key(spans.as_ref())

@@ -145,22 +145,19 @@ impl Held {
 
     /// Writes the lease anew over what was written last.
     async fn write(&self, state: &mut State, holder: Option<&Holder>) -> Result<(), NotPut> {
-        while let Some(version) = state.version.take() {
+        for _ in 0..2 {
+            let Some(version) = state.version.clone() else { break };
             let begun = Instant::now();
             state.count += 1;
             let bytes = Written { holder: holder.cloned(), count: state.count }.bytes();
-            let put = put_over(self.lake.store.as_ref(), &self.path, &bytes, Some(version.clone()));
-            match put.await {
+            match put_over(self.lake.store.as_ref(), &self.path, &bytes, Some(version)).await {
                 Ok(version) => {
                     (state.version, state.since) = (Some(version), begun);
                     return Ok(());
                 }
                 // A request of ours that was given up may have come late.
                 Err(NotPut::Changed) => state.version = self.own_version().await,
-                Err(error) => {
-                    state.version = Some(version);
-                    return Err(error);
-                }
+                Err(error) => return Err(error),
             }
         }
         Err(NotPut::Changed)

@@ -52,10 +52,19 @@ impl Lake {
 
     /// The files of a table, by cluster and date, each with what the trackers know of it.
     pub async fn files(&self, table: &Table, trackers: &Trackers) -> Result<Vec<LakeFile>> {
-        let folder = path::table_folder(table.name);
-        let listed: Result<Vec<_>, _> = self.store.list(Some(&folder)).try_collect().await;
-        let listed = listed.with_context(|| format!("cannot list {}", self.shown(&folder)))?;
-        Ok(files_of(table, trackers, listed))
+        let listed = self.listed(&path::table_folder(table.name)).await?;
+        Ok(as_files(table, trackers, listed))
+    }
+
+    /// Those of one cluster, without what is known of them.
+    pub(crate) async fn files_of(&self, table: &Table, cluster: &str) -> Result<Vec<LakeFile>> {
+        let listed = self.listed(&path::cluster_folder(table.name, cluster)).await?;
+        Ok(as_files(table, &Trackers::new(), listed))
+    }
+
+    async fn listed(&self, folder: &Path) -> Result<Vec<ObjectMeta>> {
+        let listed: Result<Vec<_>, _> = self.store.list(Some(folder)).try_collect().await;
+        listed.with_context(|| format!("cannot list {}", self.shown(folder)))
     }
 
     /// Those of a day or of a later one, of the clusters that have a tracker. In a store no others are
@@ -73,7 +82,7 @@ impl Lake {
             let listed: Result<Vec<_>, _> = listed.try_collect().await;
             listed.with_context(|| format!("cannot list {}", self.shown(&folder)))
         }));
-        Ok(files_of(table, trackers, listed.await?.into_iter().flatten()))
+        Ok(as_files(table, trackers, listed.await?.into_iter().flatten()))
     }
 
     /// The trackers of all clusters that the lake has files of, by name.
@@ -103,7 +112,7 @@ impl Lake {
 
     async fn json_files(&self, folder: Path) -> Result<Vec<ObjectMeta>> {
         let listed = self.store.list_with_delimiter(Some(&folder)).await;
-        let listed = listed.with_context(|| format!("cannot list {folder}"))?;
+        let listed = listed.with_context(|| format!("cannot list {}", self.shown(&folder)))?;
         let mut files = listed.objects;
         files.retain(|file| file.location.extension() == Some("json"));
         files.sort_by(|one, other| one.location.cmp(&other.location));
@@ -130,7 +139,7 @@ impl Lake {
     }
 }
 
-fn files_of(
+fn as_files(
     table: &Table,
     trackers: &Trackers,
     listed: impl IntoIterator<Item = ObjectMeta>,

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::known_jobs::{KnownJobs, Lookup, OpenJob};
 use crate::parquet_file::{Footer, TimeRange};
-use crate::{Lake, LakeFile, SUMS, Trackers, modified, parquet_file, path, summed, version};
+use crate::{Lake, SUMS, Trackers, modified, parquet_file, path, summed, version};
 
 /// What is known of a cluster's files and days.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -286,7 +286,7 @@ impl Tracker {
             .collect();
         let mut unsummed = Vec::new();
         for table in TABLES {
-            for file in files_of(lake, table, cluster).await? {
+            for file in lake.files_of(table, cluster).await? {
                 let name = file.meta.location.as_ref().to_owned();
                 if table.name == Job::TABLE.name && !summed.contains(&file.meta.location) {
                     unsummed.push(file.meta.location.clone());
@@ -328,33 +328,4 @@ fn note(heard: &mut BTreeMap<String, Heard>, name: &str, time: Heard) {
         known.since = known.since.min(time.since);
         known.until = known.until.max(time.until);
     }
-}
-
-/// The files of one cluster's part of a table.
-pub(crate) async fn files_of(
-    lake: &Lake,
-    table: &record::Table,
-    cluster: &str,
-) -> Result<Vec<LakeFile>> {
-    use futures::TryStreamExt;
-    let folder = path::cluster_folder(table.name, cluster);
-    let listed: Vec<ObjectMeta> = lake
-        .store()
-        .list(Some(&folder))
-        .try_collect()
-        .await
-        .with_context(|| format!("cannot list {folder}"))?;
-    Ok(listed
-        .into_iter()
-        .filter_map(|meta| {
-            let file = path::parse(&meta.location)?;
-            Some(LakeFile {
-                table: table.name,
-                cluster: file.cluster,
-                date: file.date,
-                meta,
-                facts: None,
-            })
-        })
-        .collect())
 }

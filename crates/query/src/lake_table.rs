@@ -31,7 +31,7 @@ use lake::{LakeFile, TimeRange};
 use record::{GpuSpan, Record};
 use report::SkippedFile;
 
-use crate::file_reader::{FileReaders, is_read_at_once};
+use crate::file_reader::{FileReaders, most_at_once};
 use crate::listing::Listing;
 use crate::session::Seen;
 
@@ -112,6 +112,7 @@ impl LakeTable {
         let source = ParquetSource::new(self.schema.clone())
             .with_table_parquet_options(options)
             .with_parquet_file_reader_factory(Arc::new(FileReaders {
+                most_at_once: most_at_once(&self.listing.lake),
                 store: self.listing.store.clone(),
                 footers: state.runtime_env().cache_manager.get_file_metadata_cache(),
                 seen: self.seen.clone(),
@@ -159,7 +160,7 @@ impl LakeTable {
             match error {
                 None => {
                     seen.opened += 1;
-                    if !is_read_at_once(&file.meta) {
+                    if file.meta.size > most_at_once(&self.listing.lake) {
                         seen.in_parts.push(file.meta.clone());
                     }
                     readable.push(file);
