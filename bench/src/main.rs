@@ -37,16 +37,19 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        ["print", folder, seed, days, jobs, nodes, first, asked, ref columns @ ..] => print(
-            Path::new(folder),
-            seed.parse()?,
-            days.parse()?,
-            jobs.parse()?,
-            nodes.parse()?,
-            first.parse()?,
-            asked.parse()?,
-            columns.first().copied(),
-        ),
+        ["print", folder, seed, days, jobs, nodes, first, asked, ref columns @ ..] => {
+            let first: Date = first.parse()?;
+            let start = midnight(first)?;
+            let scale = Scale {
+                seed: seed.parse()?,
+                start,
+                end: start + SignedDuration::from_hours(24 * days.parse::<i64>()?),
+                slurm_jobs_per_day: jobs.parse()?,
+                slurm_nodes: nodes.parse()?,
+                condor_machines: 1,
+            };
+            print(Path::new(folder), &scale, first, asked.parse()?, columns.first().copied())
+        }
         ["ingest", folder, data_dir, asked] => tokio::runtime::Builder::new_current_thread()
             .build()?
             .block_on(ingest(Path::new(folder), Path::new(data_dir), asked.parse()?)),
@@ -77,29 +80,17 @@ fn midnight(day: Date) -> Result<Timestamp> {
     Ok(day.to_zoned(TimeZone::UTC)?.timestamp())
 }
 
+/// What `sacct` says of a site's days, from the first one on, when it is asked as another one begins.
 fn print(
     folder: &Path,
-    seed: u64,
-    days: i64,
-    jobs: u32,
-    nodes: u32,
+    scale: &Scale,
     first: Date,
     asked: Date,
     columns: Option<&str>,
 ) -> Result<()> {
     fs::create_dir_all(folder)?;
-    let start = midnight(first)?;
-    let end = start + SignedDuration::from_hours(24 * days);
-    let scale = Scale {
-        seed,
-        start,
-        end,
-        slurm_jobs_per_day: jobs,
-        slurm_nodes: nodes,
-        condor_machines: 1,
-    };
     let machine = Simulated {
-        site: Arc::new(Site::new(&scale)),
+        site: Arc::new(Site::new(scale)),
         cluster: Site::slurm_cluster().to_owned(),
         now: midnight(asked)?,
     };
@@ -107,7 +98,7 @@ fn print(
     machine.run(&slurm::sacct_fields(), &mut |piece| fields.extend_from_slice(piece))?;
     let offered = Offered::read(&fields)?;
     let mut day = first;
-    while midnight(day)? < end {
+    while midnight(day)? < scale.end {
         let next = day.tomorrow()?;
         let mut file = BufWriter::new(File::create(folder.join(format!("{day}.txt")))?);
         let mut written = Ok(());
