@@ -33,7 +33,8 @@ def check_pod(spec):
         assert rights["allowPrivilegeEscalation"] is False
         assert rights["capabilities"] == {"drop": ["ALL"]}
         assert rights["readOnlyRootFilesystem"] is True
-        check_command_line(container["args"])
+        # An address that a pod gets when it starts.
+        check_command_line([word.replace("$(ADDRESS)", "10.0.0.1") for word in container["args"]])
 
 
 def check_configuration(text):
@@ -44,15 +45,20 @@ def check_configuration(text):
     assert said.returncode == 0, said.stderr
 
 
-kustomization = yaml.safe_load((manifests / "kustomization.yaml").read_text())
-listed = set(kustomization["resources"]) | {"kustomization.yaml"}
-assert listed == {path.name for path in manifests.iterdir()}, listed
-documents = {}
-for name in kustomization["resources"]:
-    [document] = yaml.safe_load_all((manifests / name).read_text())
-    kubernetes_validate.validate(document, kubernetes_validate.latest_version(), strict=True)
-    documents[document["kind"]] = document
+def read_manifests(folder):
+    """The documents of a folder, by kind and name; each fits its schema."""
+    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    listed = set(kustomization["resources"]) | {"kustomization.yaml"}
+    assert listed == {path.name for path in folder.iterdir() if path.is_file()}, listed
+    documents = {}
+    for name in kustomization["resources"]:
+        [document] = yaml.safe_load_all((folder / name).read_text())
+        kubernetes_validate.validate(document, kubernetes_validate.latest_version(), strict=True)
+        documents[document["kind"], document["metadata"]["name"]] = document
+    return documents
 
+
+documents = {kind: document for (kind, _), document in read_manifests(manifests).items()}
 deployment = documents["Deployment"]["spec"]
 digest = documents["CronJob"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
 check_pod(deployment["template"]["spec"])
@@ -62,6 +68,22 @@ labels = deployment["template"]["metadata"]["labels"]
 assert deployment["selector"]["matchLabels"] == labels == documents["Service"]["spec"]["selector"]
 claims = [volume["persistentVolumeClaim"]["claimName"] for volume in digest["volumes"] if "persistentVolumeClaim" in volume]
 assert claims == [documents["PersistentVolumeClaim"]["metadata"]["name"]]
+
+distributed = read_manifests(manifests / "distributed")
+working = set()
+for (kind, _), document in distributed.items():
+    if kind == "Deployment":
+        check_pod(document["spec"]["template"]["spec"])
+        labels = document["spec"]["template"]["metadata"]["labels"]
+        assert document["spec"]["selector"]["matchLabels"] == labels
+        working |= set(labels.values())
+service = distributed["Service", "plimsoll-scheduler"]
+assert set(service["spec"]["selector"].values()) < working
+[kept_out] = distributed["NetworkPolicy", "plimsoll-distributed"]["spec"]["podSelector"]["matchExpressions"]
+assert set(kept_out["values"]) == working == {"scheduler", "executor"}
+[executor] = distributed["Deployment", "plimsoll-executor"]["spec"]["template"]["spec"]["containers"]
+[port] = service["spec"]["ports"]
+assert f"{service['metadata']['name']}:{port['port']}" in executor["args"]
 
 [command] = [line for line in (packaging / "Containerfile").read_text().splitlines() if line.startswith("CMD ")]
 check_command_line(json.loads(command.removeprefix("CMD ")))

@@ -165,7 +165,7 @@ def one_takes_over(plimsoll, environment, config, lease):
 
 def crate_tests(environment):
     """The tests of the lake's crate, of which each has a lake of its own."""
-    words = ["cargo", "test", "--workspace", "--locked", "--lib", "--no-run", "--message-format", "json"]
+    words = ["cargo", "test", "--workspace", "--all-features", "--locked", "--lib", "--no-run", "--message-format", "json"]
     built = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     made = [json.loads(line) for line in built.splitlines() if line.startswith("{")]
     programs = [each["executable"] for each in made

@@ -50,18 +50,14 @@ fn main() -> Result<()> {
             };
             print(Path::new(folder), &scale, first, asked.parse()?, columns.first().copied())
         }
-        ["ingest", folder, data_dir, asked] => tokio::runtime::Builder::new_current_thread()
-            .build()?
-            .block_on(ingest(Path::new(folder), Path::new(data_dir), asked.parse()?)),
+        ["ingest", folder, data_dir, asked] => {
+            alone(ingest(Path::new(folder), Path::new(data_dir), asked.parse()?))
+        }
         ["parse", text, asked] => say(steps::parse(Path::new(text), asked.parse()?)?),
         ["spans", folder, data_dir, day] => {
-            let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-            let made = steps::spans(Path::new(folder), Path::new(data_dir), day.parse()?);
-            say(runtime.block_on(made)?)
+            say(alone(steps::spans(Path::new(folder), Path::new(data_dir), day.parse()?))?)
         }
-        ["rewrite", data_dir, cluster] => tokio::runtime::Builder::new_current_thread()
-            .build()?
-            .block_on(rewrite(Path::new(data_dir), cluster)),
+        ["rewrite", data_dir, cluster] => alone(rewrite(Path::new(data_dir), cluster)),
         ["slots", folder, machines, looks] => {
             slots(Path::new(folder), machines.parse()?, looks.parse()?)
         }
@@ -70,6 +66,11 @@ fn main() -> Result<()> {
         }
         _ => bail!("see bench/run, bench/gpus, bench/live and bench/instructions"),
     }
+}
+
+/// Does a step on one core.
+fn alone<T>(step: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::runtime::Builder::new_current_thread().build()?.block_on(step)
 }
 
 fn say(count: usize) -> Result<()> {

@@ -2,12 +2,14 @@
 
 mod archive;
 mod choice;
+mod engine;
 mod pages;
 mod post;
 mod shell;
 
 pub(crate) use archive::{Prune, Reprocess};
 pub(crate) use choice::Choices;
+pub(crate) use engine::{Executor, Scheduler, Workers};
 pub(crate) use pages::Pages;
 pub(crate) use post::{Digest, Notify};
 pub(crate) use shell::{Completions, Man};
@@ -107,6 +109,10 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Write the web pages into a folder, for places without a server
     Site(Pages),
+    /// Plan questions that several machines work on, for those who ask with --engine
+    Scheduler(Scheduler),
+    /// Work on questions for a scheduler
+    Executor(Executor),
     /// Who may log in to the pages with a password
     #[command(subcommand)]
     User(User),
@@ -180,6 +186,8 @@ fn cadence(written: &str) -> Result<Duration> {
 pub(crate) struct Analyze {
     #[command(flatten)]
     pub(crate) about: About,
+    #[command(flatten)]
+    pub(crate) workers: Workers,
     /// Only the totals, the usage by this, and the efficiency
     #[arg(long, value_name = "WHAT", value_parser = ["user", "group", "account", "partition", "qos", "node", "gpu-model"])]
     pub(crate) by: Option<String>,
@@ -206,6 +214,8 @@ pub(crate) struct Report {
     pub(crate) name: Option<String>,
     #[command(flatten)]
     pub(crate) about: About,
+    #[command(flatten)]
+    pub(crate) workers: Workers,
     /// Only the first N rows
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
@@ -258,6 +268,8 @@ pub(crate) struct AnalysisOptions {
 pub(crate) struct Backfill {
     #[command(flatten)]
     pub(crate) about: About,
+    #[command(flatten)]
+    pub(crate) workers: Workers,
     /// Add up by this: class, device, cluster or day
     #[arg(long, value_name = "WHAT")]
     pub(crate) by: Option<String>,
@@ -277,6 +289,8 @@ pub(crate) struct Allocations {
     /// As they stood at the beginning of this day, or at this moment [default: now]
     #[arg(long, value_name = "TIME")]
     pub(crate) at: Option<String>,
+    #[command(flatten)]
+    pub(crate) workers: Workers,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -420,6 +434,8 @@ pub(crate) struct Sql {
     pub(crate) statement: String,
     #[command(flatten)]
     pub(crate) about: About,
+    #[command(flatten)]
+    pub(crate) workers: Workers,
     /// At most so many rows
     #[arg(long, default_value_t = 1000, value_name = "N")]
     pub(crate) limit: usize,

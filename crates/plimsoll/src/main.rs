@@ -107,6 +107,12 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Serve(arguments) => {
             runtime.block_on(command::serve::run(&site.load()?, &arguments))
         }
+        Command::Scheduler(arguments) => {
+            runtime.block_on(command::distributed::schedule(&arguments))
+        }
+        Command::Executor(arguments) => {
+            runtime.block_on(command::distributed::execute(&site.load()?, &arguments))
+        }
         Command::Site(arguments) => runtime.block_on(command::site::run(&site.load()?, &arguments)),
         Command::User(arguments) => command::access::user(&site.load()?, &arguments),
         Command::Token(arguments) => command::access::token(&site.load()?, &arguments),
@@ -136,13 +142,15 @@ fn runtime(command: &Command) -> io::Result<Runtime> {
 fn start_log() {
     use tracing_subscriber::EnvFilter;
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt()
+    let shown = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal())
         .without_time()
         .with_target(false)
-        .init();
+        .finish();
+    // What libraries log in their own way is not for users.
+    tracing::subscriber::set_global_default(shown).expect("nobody shows events before");
 }
 
 /// Says something that is not part of the answer.

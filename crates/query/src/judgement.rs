@@ -6,9 +6,10 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use regex::{Regex, RegexBuilder};
+use serde::{Deserialize, Serialize};
 
 /// A site's judgements.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
     /// Machines that the institution itself owns.
     pub institution_owned: Vec<Pattern>,
@@ -27,7 +28,7 @@ pub struct Judgement {
 }
 
 /// What of a SLURM cluster is backfill: jobs in these partitions or with this quality of service.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preemptible {
     pub cluster: String,
     pub partitions: Vec<String>,
@@ -48,7 +49,7 @@ pub const SLOT_CLASSES: [&str; 7] = [
 ];
 
 /// A model, or several that are spoken of as one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Device {
     /// Any of which fits the whole name; `_` in a name is as good as a blank, for SLURM's types.
     pub patterns: Vec<Pattern>,
@@ -66,7 +67,7 @@ pub struct Device {
 }
 
 /// How sought after a model is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Tier {
     Flagship,
     Standard,
@@ -85,7 +86,8 @@ impl Tier {
 
 /// A pattern of names, whatever the case of their letters: of whole names, in which `*` stands for
 /// any letters and `?` for one, or between slashes a regular expression that is looked for.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Pattern {
     written: String,
     /// None for a name that stands for itself alone: nothing needs to be made to compare it.
@@ -145,6 +147,20 @@ impl Pattern {
     pub fn matches_machine(&self, machine: &str) -> bool {
         let host = machine.split('.').next().unwrap_or_default();
         self.matches(machine) || self.matches(host)
+    }
+}
+
+impl TryFrom<String> for Pattern {
+    type Error = String;
+
+    fn try_from(written: String) -> Result<Pattern, String> {
+        Pattern::new(&written)
+    }
+}
+
+impl From<Pattern> for String {
+    fn from(pattern: Pattern) -> String {
+        pattern.written
     }
 }
 

@@ -36,7 +36,7 @@ use crate::listing::Listing;
 use crate::session::Seen;
 
 /// Where sessions find the lake's store.
-pub(crate) static STORE_URL: LazyLock<url::Url> =
+pub static STORE_URL: LazyLock<url::Url> =
     LazyLock::new(|| url::Url::parse("lake://local").expect("it is a URL"));
 
 /// A table of the lake, or some of its files.
@@ -134,7 +134,7 @@ impl LakeTable {
     /// opens them all.
     async fn readable(&self, state: &dyn Session, files: Vec<LakeFile>) -> Vec<LakeFile> {
         let store = &self.listing.store;
-        if self.listing.lake.folder().is_some() {
+        if self.listing.lake.folder().is_some() && !self.listing.is_read_elsewhere {
             store.hold_latest(files.iter().map(|file| &file.meta)).await;
         }
         let cache = state.runtime_env().cache_manager.get_file_metadata_cache();
@@ -160,7 +160,8 @@ impl LakeTable {
             match error {
                 None => {
                     seen.opened += 1;
-                    if file.meta.size > most_at_once(&self.listing.lake) {
+                    let is_small = file.meta.size <= most_at_once(&self.listing.lake);
+                    if !is_small || self.listing.is_read_elsewhere {
                         seen.in_parts.push(file.meta.clone());
                     }
                     readable.push(file);

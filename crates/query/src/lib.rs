@@ -1,6 +1,6 @@
 //! Asks the lake: a question and a lake give a report.
 //!
-//! The only crate that names DataFusion. An analysis is SQL over tables and terms; a term is a
+//! The only crate that names DataFusion, but for the one that sends its plans to other machines. An analysis is SQL over tables and terms; a term is a
 //! word that reports use, defined once.
 
 mod allocation;
@@ -10,6 +10,7 @@ mod backfill;
 mod coverage;
 mod digest;
 mod drawn;
+mod engine;
 mod file_reader;
 mod function;
 mod gpu_history;
@@ -56,7 +57,10 @@ pub use digest::{ChartPart, Digest, Kept, Part, ReportPart, Shares, Shows, diges
 pub use drawn::{
     Drawn, DrawnBars, DrawnCurves, DrawnGrid, DrawnPart, NamedChart, chart_by_name, draw,
 };
+pub use engine::Engine;
+pub use function::{is_ours, receive, receive_aggregate, received};
 pub use judgement::{Device, Judgement, Pattern, Preemptible, SLOT_CLASSES, Tier};
+pub use lake_table::STORE_URL;
 pub use nearest::nearest;
 pub use option::{Alternative, AnalysisOption, Values};
 pub use picture::{
@@ -102,6 +106,8 @@ pub struct Question {
     pub anonymize: bool,
     /// What who asks may see.
     pub sight: Sight,
+    /// Who works it out; this process if nobody is named.
+    pub engine: Option<Arc<dyn Engine>>,
     /// When it is asked: of what is later nothing is known, though the last look would hold on.
     pub now: Timestamp,
 }
@@ -120,6 +126,7 @@ impl Question {
             judgement: Arc::default(),
             options: BTreeMap::new(),
             anonymize: false,
+            engine: None,
             sight: Sight::Staff,
         }
     }
@@ -384,6 +391,9 @@ async fn ask(
     statement: Statement<'_>,
 ) -> Result<(Answer, Coverage)> {
     const TRIES: usize = 5;
+    if let Some(engine) = &question.engine {
+        engine.check().await?;
+    }
     let mut tries = 1;
     let mut is_careful = false;
     let mentioned: Vec<bool> = TERMS.iter().map(|term| statement.mentions(term)).collect();
@@ -392,8 +402,11 @@ async fn ask(
     };
     loop {
         let shared = match statement {
-            Statement::Ours(asked) => Shared::of(asked, question, mentions),
-            Statement::Users { .. } | Statement::Gpus => None,
+            // Rows that are held are held here.
+            Statement::Ours(asked) if question.engine.is_none() => {
+                Shared::of(asked, question, mentions)
+            }
+            _ => None,
         };
         let shared = shared.as_ref();
         let session = Session::open_sharing(lake, question, mentions, shared, is_careful).await?;

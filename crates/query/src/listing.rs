@@ -22,6 +22,8 @@ pub(crate) struct Listing {
     pub(crate) store: Arc<HeldFiles>,
     /// Whether files that the trackers know are looked at before they are read.
     pub(crate) is_careful: bool,
+    /// Whether other machines read the files, so that none can be held for them.
+    pub(crate) is_read_elsewhere: bool,
     listed: Mutex<HashMap<&'static str, Listed>>,
 }
 
@@ -45,12 +47,18 @@ pub(crate) fn covers(listed: Since, wanted: Since) -> bool {
 }
 
 impl Listing {
-    pub(crate) fn new(lake: &Lake, trackers: &Arc<Trackers>, is_careful: bool) -> Listing {
+    pub(crate) fn new(
+        lake: &Lake,
+        trackers: &Arc<Trackers>,
+        is_careful: bool,
+        is_read_elsewhere: bool,
+    ) -> Listing {
         Listing {
             lake: lake.clone(),
             trackers: trackers.clone(),
             store: Arc::new(HeldFiles::new(lake.store())),
             is_careful,
+            is_read_elsewhere,
             listed: Mutex::default(),
         }
     }

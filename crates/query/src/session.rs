@@ -9,13 +9,16 @@ use datafusion::catalog::{MemorySchemaProvider, TableProvider};
 use datafusion::common::ScalarValue;
 use datafusion::datasource::MemTable;
 use datafusion::execution::context::SQLOptions;
-use datafusion::prelude::{SessionConfig, SessionContext};
-use futures::StreamExt;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use futures::{StreamExt, stream};
 use lake::{Lake, LakeFile, Trackers, is_same};
 use object_store::{ObjectMeta, ObjectStoreExt};
 use record::{GpuSpan, Job, JobDay, NodeDay, Record, TABLES};
 use report::{Coverage, SkippedFile};
 
+use crate::engine::Engine;
+use crate::function::Known;
 use crate::gpu_history::GpuHistory;
 use crate::gpu_span_table::GpuSpanTable;
 use crate::held_files::HeldFiles;
@@ -43,7 +46,7 @@ pub struct Session {
 pub(crate) struct Seen {
     /// How many files were opened.
     pub(crate) opened: usize,
-    /// Those that were not read at once, or not by us.
+    /// Those that were not read at once, or not by this process.
     pub(crate) in_parts: Vec<ObjectMeta>,
     /// Files that could not be read, by their names where the answer does without them.
     pub(crate) skipped: Vec<SkippedFile>,
@@ -77,9 +80,14 @@ impl Session {
             .with_information_schema(true)
             .set_bool("datafusion.execution.parquet.enable_page_index", false)
             .set_bool("datafusion.execution.parquet.bloom_filter_on_read", false);
+        let config = match &question.engine {
+            Some(engine) => engine.settings(config),
+            None => config,
+        };
         let context = SessionContext::new_with_config(config);
         let seen = Arc::new(Mutex::new(Seen::default()));
-        let listing = Arc::new(Listing::new(lake, &trackers, is_careful));
+        let listing =
+            Arc::new(Listing::new(lake, &trackers, is_careful, question.engine.is_some()));
         context.register_object_store(&STORE_URL, listing.store.clone());
         let sight = &question.sight;
         let put = |name: &str, table: &record::Table, provider: Arc<dyn TableProvider>| {
@@ -113,7 +121,7 @@ impl Session {
         }
         let spans = GpuSpanTable::new(listing.clone(), question.clusters.clone(), seen.clone());
         put(GpuSpan::TABLE.name, &GpuSpan::TABLE, Arc::new(spans))?;
-        for function in function::all(question) {
+        for function in Known::of(question).functions() {
             context.register_udf(function);
         }
         for aggregate in function::aggregates() {
@@ -181,7 +189,28 @@ impl Session {
 
     /// What one of our own statements gives.
     pub async fn collect(&self, sql: &str) -> Result<Vec<RecordBatch>> {
-        Ok(self.context.sql(sql).await?.collect().await?)
+        self.rows(self.context.sql(sql).await?).await
+    }
+
+    /// The rows of a statement, worked out by who is asked to. What others cannot do is done here, and
+    /// said.
+    async fn rows(&self, frame: DataFrame) -> Result<Vec<RecordBatch>> {
+        if let Some(engine) = &self.question.engine {
+            match self.rows_from(engine.as_ref(), frame.clone()).await {
+                Ok(rows) => return Ok(rows),
+                Err(error) => tracing::warn!("answered by this process alone: {error:#}"),
+            }
+        }
+        Ok(frame.collect().await?)
+    }
+
+    async fn rows_from(&self, engine: &dyn Engine, frame: DataFrame) -> Result<Vec<RecordBatch>> {
+        let known = Known::of(&self.question).written()?;
+        let settings = frame.task_ctx().session_config().clone();
+        let plan = frame.create_physical_plan().await?;
+        let rows = engine.run(plan, &settings, known).await;
+        // Of what happened elsewhere one line is enough here.
+        rows.map_err(|error| anyhow::anyhow!("{}", first_line(&error.strip_backtrace())))
     }
 
     /// What every GPU did in the period.
@@ -199,7 +228,7 @@ impl Session {
     /// What an analysis that is asked with some options gives.
     pub(crate) async fn collect_asked(&self, asked: &Asked<'_>) -> Result<Vec<RecordBatch>> {
         match asked.seeks_few() {
-            true => bound(&seeking_few(&self.context), &asked.sql, &asked.parameters).await,
+            true => self.bound(&seeking_few(&self.context), &asked.sql, &asked.parameters).await,
             false => self.collect_with(&asked.sql, &asked.parameters).await,
         }
     }
@@ -211,7 +240,20 @@ impl Session {
         sql: &str,
         parameters: &[(&'static str, Option<String>)],
     ) -> Result<Vec<RecordBatch>> {
-        bound(&self.context, sql, parameters).await
+        self.bound(&self.context, sql, parameters).await
+    }
+
+    async fn bound(
+        &self,
+        context: &SessionContext,
+        sql: &str,
+        parameters: &[(&'static str, Option<String>)],
+    ) -> Result<Vec<RecordBatch>> {
+        let values: Vec<(&str, ScalarValue)> = parameters
+            .iter()
+            .map(|(name, text)| (*name, ScalarValue::Utf8View(text.clone())))
+            .collect();
+        self.rows(context.sql(sql).await?.with_param_values(values)?).await
     }
 
     /// What a user's statement gives, its first `limit` rows, and whether there are more.
@@ -229,11 +271,17 @@ impl Session {
             .sql_with_options(sql, read_only)
             .await
             .map_err(|error| anyhow::anyhow!("{}", explain(&error.strip_backtrace())))?;
-        let mut stream = frame
-            .execute_stream()
-            .await
-            .map_err(|error| anyhow::anyhow!("{}", error.strip_backtrace()))?;
-        let schema = stream.schema();
+        let schema = Arc::new(frame.schema().as_arrow().clone());
+        // How a statement is planned is asked of who plans it.
+        let is_about_plan =
+            matches!(frame.logical_plan(), LogicalPlan::Explain(_) | LogicalPlan::Analyze(_));
+        let mut stream = if self.question.engine.is_some() && !is_about_plan {
+            let rows = self.rows(frame.limit(0, Some(limit.saturating_add(1)))?).await?;
+            stream::iter(rows).map(Ok).boxed()
+        } else {
+            let rows = frame.execute_stream().await;
+            rows.map_err(|error| anyhow::anyhow!("{}", error.strip_backtrace()))?.boxed()
+        };
         let (mut batches, mut rows) = (Vec::new(), 0);
         while let Some(batch) = stream.next().await {
             let batch = batch.map_err(|error| anyhow::anyhow!("{}", error.strip_backtrace()))?;
@@ -290,18 +338,6 @@ impl Session {
     }
 }
 
-async fn bound(
-    context: &SessionContext,
-    sql: &str,
-    parameters: &[(&'static str, Option<String>)],
-) -> Result<Vec<RecordBatch>> {
-    let values: Vec<(&str, ScalarValue)> = parameters
-        .iter()
-        .map(|(name, text)| (*name, ScalarValue::Utf8View(text.clone())))
-        .collect();
-    Ok(context.sql(sql).await?.with_param_values(values)?.collect().await?)
-}
-
 /// The same session, which looks at the columns that decide before it reads the others: it pays where
 /// few of many rows are wanted, and costs where many are.
 pub(crate) fn seeking_few(context: &SessionContext) -> SessionContext {
@@ -345,6 +381,10 @@ fn user_group_table(question: &Question) -> Result<MemTable> {
     ];
     let batch = RecordBatch::try_new(schema.clone(), columns)?;
     Ok(MemTable::try_new(schema, vec![vec![batch]])?)
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 /// Says in our words why a statement is refused.

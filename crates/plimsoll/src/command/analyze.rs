@@ -16,7 +16,10 @@ pub(crate) async fn run(config: &Config, arguments: &Analyze) -> Result<Outcome>
     output::format(&arguments.output)?;
     let lake = Lake::open(&config.data_dir)?;
     let now = Live::default().now();
-    let question = arguments.about.question(config, now)?;
+    let question = Question {
+        engine: arguments.workers.engine.clone(),
+        ..arguments.about.question(config, now)?
+    };
     let parts = parts(config, arguments)?;
     let analyses: Vec<&Analysis> =
         parts.iter().map(|part| query::analysis(part.report)).collect::<Result<_>>()?;

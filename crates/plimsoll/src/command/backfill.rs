@@ -14,6 +14,7 @@ pub(crate) async fn run(config: &Config, arguments: &Backfill) -> Result<Outcome
     output::format(&arguments.output)?;
     let lake = Lake::open(&config.data_dir)?;
     let mut question = arguments.about.question(config, Live::default().now())?;
+    question.engine = arguments.workers.engine.clone();
     if let Some(by) = &arguments.by {
         question.options.insert("by".to_owned(), by.clone());
     }

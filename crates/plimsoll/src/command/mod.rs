@@ -10,6 +10,7 @@ pub(crate) mod demo;
 mod demo_config;
 mod demo_live;
 pub(crate) mod digest;
+pub(crate) mod distributed;
 pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod import;

@@ -20,6 +20,7 @@ pub(crate) async fn run(config: &Config, arguments: &Report) -> Result<Outcome> 
     output::format(&arguments.output)?;
     let lake = Lake::open(&config.data_dir)?;
     let mut question = arguments.about.question(config, Live::default().now())?;
+    question.engine = arguments.workers.engine.clone();
     question.top = arguments.top;
     question.options = arguments.options.said();
     question.options.extend(arguments.choices.0.clone());

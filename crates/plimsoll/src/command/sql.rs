@@ -13,7 +13,8 @@ pub(crate) async fn run(config: &Config, arguments: &Sql) -> Result<Outcome> {
     output::format(&arguments.output)?;
     let lake = Lake::open(&config.data_dir)?;
     let now = Live::default().now();
-    let question = arguments.about.question_about_all(&lake, config, now).await?;
+    let mut question = arguments.about.question_about_all(&lake, config, now).await?;
+    question.engine = arguments.workers.engine.clone();
     let report = query::sql(&lake, &arguments.statement, arguments.limit, &question).await?;
     output::write(&[report], &arguments.output)
 }

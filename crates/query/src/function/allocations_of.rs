@@ -1,21 +1,24 @@
 //! `allocations_of(cluster, user, account)`: the names of the allocations that an attempt counts in,
 //! each once.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{AsArray, ListBuilder, StringViewBuilder};
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Volatility, create_udf};
+use serde::{Deserialize, Serialize};
 
 use crate::Question;
 use crate::allocation::Allocation;
 
-pub(super) fn function(question: &Question) -> ScalarUDF {
-    let scopes: Vec<Scope> = question
-        .allocations_seen()
-        .map(|allocation| Scope::of(allocation, &question.groups))
-        .collect();
+/// The scopes of the allocations that are seen.
+pub(super) fn scopes(question: &Question) -> Vec<Scope> {
+    let seen = question.allocations_seen();
+    seen.map(|allocation| Scope::of(allocation, &question.groups)).collect()
+}
+
+pub(super) fn function(scopes: Vec<Scope>) -> ScalarUDF {
     let text = DataType::Utf8View;
     create_udf(
         "allocations_of",
@@ -47,12 +50,13 @@ pub(super) fn function(question: &Question) -> ScalarUDF {
 }
 
 /// Whose attempts count where.
-struct Scope {
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Scope {
     allocation: String,
     /// None named means all.
     clusters: Vec<String>,
     /// Those that are named, and those of groups that are.
-    users: HashSet<String>,
+    users: BTreeSet<String>,
     accounts: Vec<String>,
 }
 

@@ -92,12 +92,7 @@ async fn only_staff_asks_how_collecting_went() {
         site.question.sight = sight;
         let mut hidden = Vec::new();
         for analysis in query::ANALYSES {
-            let subjects = analysis
-                .options
-                .iter()
-                .filter(|option| matches!(option.values, query::Values::Subject));
-            site.question.options =
-                subjects.map(|option| (option.name.to_owned(), "x".to_owned())).collect();
+            site.ask_about(analysis, "x");
             match query::run(&site.lake, analysis, &site.question).await {
                 Ok(report) => assert!(!report.notes.is_empty(), "{}", analysis.name),
                 Err(error) if error.is::<query::Hidden>() => hidden.push(analysis.name),

@@ -1,0 +1,53 @@
+//! Works on the parts of questions: reads the lake, and nothing else.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use ballista_core::config::TaskSchedulingPolicy;
+use ballista_core::registry::BallistaFunctionRegistry;
+use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use lake::Lake;
+
+use crate::codec::Codec;
+use crate::only_lake::OnlyLake;
+use crate::{LARGEST_MESSAGE, show_logs};
+
+/// Works for a scheduler until the process is told to stop. What passes between executors lies in a
+/// temporary folder meanwhile.
+pub async fn execute(lake: &Lake, scheduler: (String, u16), listen: SocketAddr) -> Result<()> {
+    show_logs();
+    let work = tempfile::Builder::new().prefix("plimsoll-executor-").tempdir();
+    let work = work.context("cannot make a temporary folder; TMPDIR names another place")?;
+    let work_folder = work.path().to_path_buf();
+    let registry = Arc::new(OnlyLake(lake.store()));
+    let config = ExecutorProcessConfig {
+        bind_host: listen.ip().to_string(),
+        // Of one that listens everywhere the scheduler knows where its messages come from.
+        external_host: Some(listen.ip()).filter(|ip| !ip.is_unspecified()).map(|ip| ip.to_string()),
+        port: listen.port(),
+        task_scheduling_policy: TaskSchedulingPolicy::PullStaged,
+        scheduler_host: scheduler.0,
+        scheduler_port: scheduler.1,
+        work_dir: Some(work_folder.display().to_string()),
+        grpc_max_decoding_message_size: LARGEST_MESSAGE,
+        grpc_max_encoding_message_size: LARGEST_MESSAGE,
+        // All that a question can be planned with, lists among them.
+        override_function_registry: Some(Arc::new(BallistaFunctionRegistry::from(
+            &SessionStateBuilder::new().with_default_features().build(),
+        ))),
+        override_physical_codec: Some(Arc::new(Codec::default())),
+        override_runtime_producer: Some(Arc::new(move |_| {
+            RuntimeEnvBuilder::new()
+                .with_object_store_registry(registry.clone())
+                .with_temp_file_path(&work_folder)
+                .build_arc()
+        })),
+        ..ExecutorProcessConfig::default()
+    };
+    let (host, port) = (config.scheduler_host.clone(), config.scheduler_port);
+    let executed = start_executor_process(Arc::new(config)).await;
+    executed.with_context(|| format!("cannot work for the scheduler at {host}:{port}"))
+}
