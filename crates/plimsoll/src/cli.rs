@@ -2,12 +2,14 @@
 
 mod archive;
 mod choice;
+mod compact;
 mod pages;
 mod post;
 mod shell;
 
 pub(crate) use archive::{Prune, Reprocess};
 pub(crate) use choice::Choices;
+pub(crate) use compact::Compact;
 pub(crate) use pages::Pages;
 pub(crate) use post::{Digest, Notify};
 pub(crate) use shell::{Completions, Man};
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     Reprocess(Reprocess),
     /// Remove what the schedulers printed long ago
     Prune(Prune),
+    /// Do with days that are over what collecting does by itself: spans of GPUs, sums of jobs
+    Compact(Compact),
     /// Show all about the last days: totals, users, nodes, states, efficiency, waste
     Analyze(Analyze),
     /// Answer a question about the history

@@ -6,6 +6,7 @@ mod access;
 mod analyze;
 mod backfill_truth;
 mod bad_input;
+mod compact;
 mod demo;
 mod demo_live;
 mod digest;
