@@ -25,10 +25,10 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use lake::{Lake, Place, StoreSettings};
-use query::Question;
+use query::{Memory, Question};
 use report::Period;
 
-use crate::config::{Config, Environment, LONGEST_CADENCE, duration};
+use crate::config::{Config, Environment, LONGEST_CADENCE, duration, memory_limit};
 
 /// Keeps the usage history of SLURM and HTCondor clusters, and shows who used what, how well.
 #[derive(Parser)]
@@ -60,6 +60,9 @@ pub(crate) struct Site {
     /// Where the history is kept, a folder or s3://BUCKET/PREFIX [default: the configuration's data_dir, or ./data]
     #[arg(long, global = true, value_name = "DIR")]
     data_dir: Option<PathBuf>,
+    /// How much memory questions may hold together, such as 2GiB [default: the configuration's memory_limit, or no limit]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = memory_limit)]
+    memory_limit: Option<u64>,
 }
 
 #[derive(Subcommand)]
@@ -714,7 +717,7 @@ pub(crate) struct Output {
 impl Site {
     /// The site of a configuration that the program wrote itself.
     pub(crate) fn of(config: PathBuf) -> Site {
-        Site { config: Some(config), data_dir: None }
+        Site { config: Some(config), data_dir: None, memory_limit: None }
     }
 
     /// Reads and checks the configuration, before anything starts.
@@ -722,6 +725,9 @@ impl Site {
         let mut config = Config::load(self.config.as_deref(), &environment()?)?;
         if let Some(place) = self.data_dir()? {
             config.data_dir = place;
+        }
+        if let Some(bytes) = self.memory_limit {
+            config.memory = Memory::limited(bytes)?;
         }
         Ok(config)
     }
@@ -828,6 +834,7 @@ fn question_about(
         allocations: config.allocations.clone(),
         judgement: config.judgement.clone(),
         now,
+        memory: config.memory.clone(),
         ..Question::about(period)
     }
 }

@@ -19,6 +19,7 @@ mod judgement;
 mod lake_table;
 mod left_out;
 mod listing;
+mod memory;
 pub mod metric;
 mod names;
 mod nearest;
@@ -57,6 +58,7 @@ pub use drawn::{
     Drawn, DrawnBars, DrawnCurves, DrawnGrid, DrawnPart, NamedChart, chart_by_name, draw,
 };
 pub use judgement::{Device, Judgement, Pattern, Preemptible, SLOT_CLASSES, Tier};
+pub use memory::Memory;
 pub use nearest::nearest;
 pub use option::{Alternative, AnalysisOption, Values};
 pub use picture::{
@@ -104,6 +106,8 @@ pub struct Question {
     pub sight: Sight,
     /// When it is asked: of what is later nothing is known, though the last look would hold on.
     pub now: Timestamp,
+    /// What the process's questions may hold together.
+    pub memory: Memory,
 }
 
 impl Question {
@@ -121,6 +125,7 @@ impl Question {
             options: BTreeMap::new(),
             anonymize: false,
             sight: Sight::Staff,
+            memory: Memory::default(),
         }
     }
 
@@ -396,8 +401,10 @@ async fn ask(
             Statement::Users { .. } | Statement::Gpus => None,
         };
         let shared = shared.as_ref();
-        let session = Session::open_sharing(lake, question, mentions, shared, is_careful).await?;
+        let session = Session::open_sharing(lake, question, mentions, shared, is_careful).await;
+        let session = session.map_err(|error| question.memory.refuse(error))?;
         let answer = answer(&session, statement).await;
+        let answer = answer.map_err(|error| question.memory.refuse(error));
         if tries < TRIES && session.files_changed().await {
             tries += 1;
             continue;
@@ -408,8 +415,12 @@ async fn ask(
         }
         tracing::debug!(files = session.files_opened(), "opened {} files", session.files_opened());
         let coverage = session.coverage()?;
-        // What it held may be much: nobody has to wait until that is given back.
-        tokio::task::spawn_blocking(move || drop(session));
+        // What it held may be much: nobody has to wait until that is given back, unless the next
+        // question needs it.
+        match question.memory.limit() {
+            Some(_) => drop(session),
+            None => drop(tokio::task::spawn_blocking(move || drop(session))),
+        }
         return Ok((answer?, coverage));
     }
 }

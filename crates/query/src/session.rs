@@ -8,6 +8,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{MemorySchemaProvider, TableProvider};
 use datafusion::common::ScalarValue;
 use datafusion::datasource::MemTable;
+use datafusion::error::DataFusionError;
 use datafusion::execution::context::SQLOptions;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
@@ -26,12 +27,12 @@ use crate::pieces::Pieces;
 use crate::shared_read::{self, Shared};
 use crate::{
     Analysis, Judgement, Question, Refused, TERMS, Term, allocation, backfill, coverage, function,
-    nearest, option, term,
+    memory, nearest, option, term,
 };
 
 /// One question's view of the lake.
 pub struct Session {
-    context: SessionContext,
+    pub(crate) context: SessionContext,
     store: Arc<HeldFiles>,
     trackers: Arc<Trackers>,
     question: Question,
@@ -77,7 +78,7 @@ impl Session {
             .with_information_schema(true)
             .set_bool("datafusion.execution.parquet.enable_page_index", false)
             .set_bool("datafusion.execution.parquet.bloom_filter_on_read", false);
-        let context = SessionContext::new_with_config(config);
+        let context = question.memory.context(config)?;
         let seen = Arc::new(Mutex::new(Seen::default()));
         let listing = Arc::new(Listing::new(lake, &trackers, is_careful));
         context.register_object_store(&STORE_URL, listing.store.clone());
@@ -229,14 +230,11 @@ impl Session {
             .sql_with_options(sql, read_only)
             .await
             .map_err(|error| anyhow::anyhow!("{}", explain(&error.strip_backtrace())))?;
-        let mut stream = frame
-            .execute_stream()
-            .await
-            .map_err(|error| anyhow::anyhow!("{}", error.strip_backtrace()))?;
+        let mut stream = frame.execute_stream().await.map_err(in_words)?;
         let schema = stream.schema();
         let (mut batches, mut rows) = (Vec::new(), 0);
         while let Some(batch) = stream.next().await {
-            let batch = batch.map_err(|error| anyhow::anyhow!("{}", error.strip_backtrace()))?;
+            let batch = batch.map_err(in_words)?;
             rows += batch.num_rows();
             if rows > limit {
                 batches.push(batch.slice(0, batch.num_rows() - (rows - limit)));
@@ -300,6 +298,13 @@ async fn bound(
         .map(|(name, text)| (*name, ScalarValue::Utf8View(text.clone())))
         .collect();
     Ok(context.sql(sql).await?.with_param_values(values)?.collect().await?)
+}
+
+/// Why a user's statement failed, in words; that there was not enough memory is told later.
+fn in_words(error: DataFusionError) -> anyhow::Error {
+    let words = error.strip_backtrace();
+    let error = anyhow::Error::from(error);
+    if memory::is_exhausted(&error) { error } else { anyhow::anyhow!("{words}") }
 }
 
 /// The same session, which looks at the columns that decide before it reads the others: it pays where

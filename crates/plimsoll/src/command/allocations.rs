@@ -34,6 +34,7 @@ pub(crate) async fn run(config: &Config, arguments: &Allocations) -> Result<Outc
         groups: config.groups.clone(),
         allocations: config.allocations.clone(),
         judgement: config.judgement.clone(),
+        memory: config.memory.clone(),
         ..Question::about(Period { start, end: at, zone: config.zone.clone() })
     };
     let report = query::run(&lake, query::analysis("allocations")?, &question).await?;

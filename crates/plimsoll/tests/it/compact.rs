@@ -94,7 +94,7 @@ fn only_the_clusters_that_are_named() {
     neglected(folder.path());
     let said = plimsoll(folder.path(), &["compact", "alder"]);
     assert_eq!((said.status, said.stderr.lines().count()), (0, 1), "{}", said.stderr);
-    assert!(said.stderr.starts_with("alder: added up "), "{}", said.stderr);
+    assert!(said.stderr.starts_with("alder: made "), "{}", said.stderr);
     assert!(!folder.path().join("data/processed/job_day/cluster=tamarack").exists());
 
     let said = plimsoll(folder.path(), &["compact", "tamarak"]);
@@ -117,5 +117,5 @@ fn what_cannot_be_read_is_named_and_the_rest_is_done() {
         broken.canonicalize().unwrap().display()
     );
     assert!(failed.starts_with(&expected), "{failed}");
-    assert!(said.stderr.contains("alder: added up "), "{}", said.stderr);
+    assert!(said.stderr.contains(", added up 3 days of jobs\n"), "{}", said.stderr);
 }

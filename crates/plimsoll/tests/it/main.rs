@@ -18,6 +18,7 @@ mod gpu_truth;
 mod import;
 mod import_gpureports;
 mod live;
+mod memory;
 mod metrics;
 mod program;
 mod prune;

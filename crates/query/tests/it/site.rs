@@ -20,8 +20,8 @@
 //! - `PERIOD 'from' 'to' ['zone']`: the time that what follows is about;
 //! - `REPORT name [option=value …]`: the answer of an analysis.
 //!
-//! A report is asked again of a copy that `plimsoll compact` has put in order, and one that rests on
-//! sums of days without them; all must say the same.
+//! A report is asked again of a copy that `plimsoll compact` has put in order, within a limit of memory,
+//! and one that rests on sums of days without them; all must say the same.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,9 @@ use datafusion::prelude::SessionContext;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::Lake;
-use query::{Allocation, AllocationUnit, Holders, Judgement, Pattern, Question, Secret, Sight};
+use query::{
+    Allocation, AllocationUnit, Holders, Judgement, Memory, Pattern, Question, Secret, Sight,
+};
 use record::{Collection, GpuSample, GpuSpan, Job, NodeSpan, QueueSpan, Record, Reject};
 use report::{Period, Report, Value};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType};
@@ -260,7 +262,10 @@ impl Site {
             anyhow::ensure!(lake.backlog(&cluster, later).await?.is_empty());
         }
         anyhow::ensure!(lake.files(&GpuSample::TABLE, &lake::Trackers::new()).await?.is_empty());
-        let compacted = query::run(&lake, query::analysis(name)?, &self.question).await?;
+        // So it is within a limit, while we are at it.
+        let memory = Memory::limited(64 * 1024 * 1024)?;
+        let question = Question { memory, ..self.question.clone() };
+        let compacted = query::run(&lake, query::analysis(name)?, &question).await?;
         anyhow::ensure!(
             compacted.table == report.table,
             "compacted: {:?}\nas it was: {:?}",
