@@ -13,8 +13,9 @@ use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use record::{GpuSample, GpuSpan, Looks, Record, Text};
 
+use crate::catch_up::Removed;
 use crate::write::Writer;
-use crate::{Lake, LakeFile, Trackers, parquet_file, path};
+use crate::{Lake, LakeFile, Tracker, Trackers, parquet_file, path};
 
 /// What is known of a cluster's GPUs on one day, and from which files.
 #[derive(Clone, Debug)]
@@ -64,6 +65,17 @@ pub struct LateSample {
     pub gpu_id: Text,
     pub time: Timestamp,
 }
+
+impl std::ops::AddAssign for Compacted {
+    fn add_assign(&mut self, other: Compacted) {
+        self.days += other.days;
+        self.samples += other.samples;
+        self.spans += other.spans;
+    }
+}
+
+/// The files of a cluster's samples, and those of its spans, by date.
+type GpuFilesByDate = (BTreeMap<Date, Vec<LakeFile>>, BTreeMap<Date, LakeFile>);
 
 impl Lake {
     /// From which files each day's GPUs are known, by cluster and date; of compacted days those since
@@ -157,6 +169,24 @@ impl Lake {
         Ok(open)
     }
 
+    /// All files of a cluster's samples and spans.
+    pub(crate) async fn gpu_files(
+        &self,
+        cluster: &str,
+        tracker: &Tracker,
+    ) -> Result<GpuFilesByDate> {
+        let mut samples: BTreeMap<Date, Vec<LakeFile>> = BTreeMap::new();
+        for file in self.files_of(&GpuSample::TABLE, cluster).await? {
+            samples.entry(file.date).or_default().push(file);
+        }
+        let mut spans = BTreeMap::new();
+        for mut file in self.files_of(&GpuSpan::TABLE, cluster).await? {
+            file.facts = tracker.facts(&file.meta).cloned();
+            spans.insert(file.date, file);
+        }
+        Ok((samples, spans))
+    }
+
     /// The spans of a day that go on in the next.
     async fn carried(&self, file: &LakeFile) -> Result<Vec<GpuSpan>> {
         if !may_carry(file) {
@@ -227,24 +257,24 @@ impl Writer {
         now: Timestamp,
         hold: SignedDuration,
     ) -> Result<Compacted> {
+        let mut compacted = Compacted::default();
+        self.compact_each_gpu_day(now, hold, &mut |day| compacted += day).await?;
+        Ok(compacted)
+    }
+
+    /// The same, told of each day as it is done.
+    pub(crate) async fn compact_each_gpu_day(
+        &mut self,
+        now: Timestamp,
+        hold: SignedDuration,
+        done: &mut (dyn FnMut(Compacted) + Send),
+    ) -> Result<()> {
         self.remove_compacted_samples().await?;
-        let mut samples: BTreeMap<Date, Vec<LakeFile>> = BTreeMap::new();
-        for file in self.lake.files_of(&GpuSample::TABLE, &self.cluster).await? {
-            samples.entry(file.date).or_default().push(file);
-        }
-        let mut spans: BTreeMap<Date, LakeFile> = BTreeMap::new();
-        for mut file in self.lake.files_of(&GpuSpan::TABLE, &self.cluster).await? {
-            file.facts = self.tracker.facts(&file.meta).cloned();
-            spans.insert(file.date, file);
-        }
+        let (mut samples, mut spans) = self.lake.gpu_files(&self.cluster, &self.tracker).await?;
         let mut days: BTreeSet<Date> = samples.keys().copied().collect();
         days.extend(spans.values().filter(|file| may_carry(file)).filter_map(day_after));
-        let mut compacted = Compacted::default();
         while let Some(day) = days.pop_first() {
-            let Ok(next_day) = day.tomorrow() else { break };
-            if path::midnight(next_day) > now {
-                break;
-            }
+            let Some(next_day) = day.tomorrow().ok().filter(|_| is_over(day, now)) else { break };
             if spans.contains_key(&day) {
                 continue;
             }
@@ -278,11 +308,9 @@ impl Writer {
                 days.insert(next_day);
             }
             spans.insert(day, file);
-            compacted.days += 1;
-            compacted.samples += count;
-            compacted.spans += made.len();
+            done(Compacted { days: 1, samples: count, spans: made.len() });
         }
-        Ok(compacted)
+        Ok(())
     }
 
     /// Takes the samples of a day that is over, all of them, and makes its spans: what
@@ -374,7 +402,7 @@ impl Writer {
 
     /// Removes samples of days whose spans are in place and can be read: what a compaction leaves
     /// that was stopped half-way.
-    pub(crate) async fn remove_compacted_samples(&mut self) -> Result<()> {
+    pub(crate) async fn remove_compacted_samples(&mut self) -> Result<Removed> {
         let mut files = self.lake.files_of(&GpuSample::TABLE, &self.cluster).await?;
         files.retain(|file| {
             let spans = self.file::<GpuSpan>(path::midnight(file.date));
@@ -383,7 +411,7 @@ impl Writer {
         for day in files.chunk_by(|one, other| one.date == other.date) {
             self.remove_samples(day).await?;
         }
-        Ok(())
+        Ok(Removed::of(&files))
     }
 
     /// Removes files of one day.
@@ -451,6 +479,11 @@ fn carrying(spans: &[GpuSpan]) -> Vec<GpuSpan> {
 fn may_carry(file: &LakeFile) -> bool {
     let range = file.facts.as_ref().and_then(|facts| facts.times.get("carry_until"));
     range.is_none_or(|range| range.max.is_some())
+}
+
+/// Whether a day is over.
+pub(crate) fn is_over(day: Date, now: Timestamp) -> bool {
+    day.tomorrow().is_ok_and(|next_day| path::midnight(next_day) <= now)
 }
 
 fn day_after(file: &LakeFile) -> Option<Date> {

@@ -5,6 +5,7 @@
 
 mod archive;
 mod assemble;
+mod catch_up;
 mod compact;
 mod conditional_put;
 mod folder_files;
@@ -43,6 +44,7 @@ use record::{JobDay, NodeDay, Record, Table};
 use tracker::Summed;
 
 pub use archive::{Archive, Asked, Frame, replay};
+pub use catch_up::{Backlog, CaughtUp, Removed};
 pub use compact::{Compacted, GpuDay, GpuFiles, LateSample, OpenGpuSpans};
 pub use foreign::{ForeignRows, read_foreign, read_foreign_table};
 pub use known_jobs::OpenJob;

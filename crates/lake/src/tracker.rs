@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::known_jobs::{KnownJobs, Lookup, OpenJob};
 use crate::parquet_file::{Footer, TimeRange};
-use crate::{Lake, SUMS, Trackers, modified, parquet_file, path, summed, version};
+use crate::{Lake, LakeFile, SUMS, Trackers, modified, parquet_file, path, summed, version};
 
 /// What is known of a cluster's files and days.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -261,20 +261,16 @@ impl Tracker {
         }
     }
 
-    /// Brings the tracker up to date with the files, opening only those that it does not know:
-    /// none as a rule, some after a crash, all if the tracker was lost. Gives the files of `job`
-    /// whose sums are not known to be made of them.
-    pub(crate) async fn reconcile(&mut self, lake: &Lake, cluster: &str) -> Result<Vec<Path>> {
-        let mut known = BTreeMap::new();
-        let had_days = !self.days.is_empty();
+    /// The files of a cluster's jobs that are not known to be added up as they now are, by date.
+    pub(crate) async fn unsummed(&self, lake: &Lake, cluster: &str) -> Result<Vec<LakeFile>> {
         let trackers: Trackers = [(cluster.to_owned(), self.clone())].into();
         let mut sums = Vec::new();
         for table in SUMS {
             sums.push(lake.files(table, &trackers).await?);
         }
-        let jobs = lake.files(&Job::TABLE, &trackers).await?;
-        let summed = summed(&lake.zone, &trackers, jobs, &sums);
-        let summed: BTreeSet<Path> = summed
+        let mut jobs = lake.files(&Job::TABLE, &trackers).await?;
+        jobs.retain(|file| file.cluster == cluster);
+        let summed: BTreeSet<Path> = summed(&lake.zone, &trackers, jobs.clone(), &sums)
             .into_iter()
             .filter(|file| {
                 let open = self.open.get(file.meta.location.as_ref());
@@ -284,13 +280,21 @@ impl Tracker {
             })
             .map(|file| file.meta.location)
             .collect();
-        let mut unsummed = Vec::new();
+        jobs.retain(|file| !summed.contains(&file.meta.location));
+        Ok(jobs)
+    }
+
+    /// Brings the tracker up to date with the files, opening only those that it does not know:
+    /// none as a rule, some after a crash, all if the tracker was lost. Gives the files of `job`
+    /// whose sums are not known to be made of them; until they are, the tracker knows no sums of
+    /// those days.
+    pub(crate) async fn reconcile(&mut self, lake: &Lake, cluster: &str) -> Result<Vec<LakeFile>> {
+        let mut known = BTreeMap::new();
+        let had_days = !self.days.is_empty();
+        let unsummed = self.unsummed(lake, cluster).await?;
         for table in TABLES {
             for file in lake.files_of(table, cluster).await? {
                 let name = file.meta.location.as_ref().to_owned();
-                if table.name == Job::TABLE.name && !summed.contains(&file.meta.location) {
-                    unsummed.push(file.meta.location.clone());
-                }
                 let tells_of_days = table.name == Collection::TABLE.name && !had_days;
                 if let Some(facts) = self.facts(&file.meta).filter(|_| !tells_of_days) {
                     known.insert(name, facts.clone());
@@ -314,6 +318,9 @@ impl Tracker {
                     Err(error) => tracing::warn!(path = shown, "cannot read a file: {error:#}"),
                 }
             }
+        }
+        for (file, table) in unsummed.iter().flat_map(|file| SUMS.map(|table| (file, table))) {
+            known.remove(path::file(table, cluster, path::midnight(file.date)).as_ref());
         }
         self.open.retain(|name, _| known.contains_key(name));
         self.files = known;

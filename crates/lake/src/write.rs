@@ -14,7 +14,7 @@ use crate::merge::{Merged, merge, sort};
 use crate::observe::{Snapshot, observe};
 use crate::parquet_file::Footer;
 use crate::publish::Publisher;
-use crate::{Heard, Lake, Tracker, parquet_file, path};
+use crate::{Heard, Lake, LakeFile, Tracker, parquet_file, path};
 
 /// The only one that may change a cluster's files.
 pub struct Writer {
@@ -40,20 +40,25 @@ impl std::ops::AddAssign for Change {
 
 impl Writer {
     pub(crate) async fn open(lake: Lake, cluster: &str) -> Result<Writer> {
-        let files = Publisher::open(&lake, cluster).await?;
-        let mut tracker = Tracker::from_bytes(files.read(&path::tracker(cluster)).await?)
-            .with_open_from_bytes(files.read(&path::open_jobs(cluster)).await?);
-        let unsummed = tracker.reconcile(&lake, cluster).await?;
-        let mut writer = Writer { lake, cluster: cluster.to_owned(), tracker, files };
-        for path in unsummed {
+        let (mut writer, unsummed) = Writer::begin(lake, cluster).await?;
+        for file in unsummed {
             // One that cannot be read is named where it is asked about; the others are still worth
             // adding up.
-            if let Err(error) = writer.sum_up_again(&path).await {
+            if let Err(error) = writer.sum_up_again(&file.meta.location).await {
                 tracing::warn!("cannot add up its jobs: {error:#}");
             }
         }
         writer.remove_compacted_samples().await?;
         Ok(writer)
+    }
+
+    /// The same with the files of jobs that are still to be added up.
+    pub(crate) async fn begin(lake: Lake, cluster: &str) -> Result<(Writer, Vec<LakeFile>)> {
+        let files = Publisher::open(&lake, cluster).await?;
+        let mut tracker = Tracker::from_bytes(files.read(&path::tracker(cluster)).await?)
+            .with_open_from_bytes(files.read(&path::open_jobs(cluster)).await?);
+        let unsummed = tracker.reconcile(&lake, cluster).await?;
+        Ok((Writer { lake, cluster: cluster.to_owned(), tracker, files }, unsummed))
     }
 
     pub fn tracker(&self) -> &Tracker {
@@ -243,10 +248,15 @@ impl Writer {
     /// Writes the tracker, and lets the next writer in. One that does not get this far loses nothing:
     /// the next one reads what the tracker lacks from the files.
     pub async fn finish(self) -> Result<()> {
+        self.save().await?;
+        self.files.close().await
+    }
+
+    /// Writes the tracker as far as it is.
+    pub(crate) async fn save(&self) -> Result<()> {
         let (open, known) = (self.tracker.open_to_bytes(), self.tracker.to_bytes());
         self.files.publish(&path::open_jobs(&self.cluster), open).await?;
-        self.files.publish(&path::tracker(&self.cluster), known).await?;
-        self.files.close().await
+        self.files.publish(&path::tracker(&self.cluster), known).await
     }
 
     /// Lets the next writer in, after nothing was written that the tracker should know.

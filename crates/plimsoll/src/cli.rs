@@ -2,6 +2,7 @@
 
 mod archive;
 mod choice;
+mod compact;
 mod engine;
 mod pages;
 mod post;
@@ -9,6 +10,7 @@ mod shell;
 
 pub(crate) use archive::{Prune, Reprocess};
 pub(crate) use choice::Choices;
+pub(crate) use compact::Compact;
 pub(crate) use engine::{Executor, Scheduler, Workers};
 pub(crate) use pages::Pages;
 pub(crate) use post::{Digest, Notify};
@@ -25,10 +27,10 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use lake::{Lake, Place, StoreSettings};
-use query::Question;
+use query::{Memory, Question};
 use report::Period;
 
-use crate::config::{Config, Environment, LONGEST_CADENCE, duration};
+use crate::config::{Config, Environment, LONGEST_CADENCE, duration, memory_limit};
 
 /// Keeps the usage history of SLURM and HTCondor clusters, and shows who used what, how well.
 #[derive(Parser)]
@@ -60,6 +62,9 @@ pub(crate) struct Site {
     /// Where the history is kept, a folder or s3://BUCKET/PREFIX [default: the configuration's data_dir, or ./data]
     #[arg(long, global = true, value_name = "DIR")]
     data_dir: Option<PathBuf>,
+    /// How much memory questions may hold together, such as 2GiB [default: the configuration's memory_limit, or no limit]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = memory_limit)]
+    memory_limit: Option<u64>,
 }
 
 #[derive(Subcommand)]
@@ -72,6 +77,8 @@ pub(crate) enum Command {
     Reprocess(Reprocess),
     /// Remove what the schedulers printed long ago
     Prune(Prune),
+    /// Do with days that are over what collecting does by itself: spans of GPUs, sums of jobs
+    Compact(Compact),
     /// Show all about the last days: totals, users, nodes, states, efficiency, waste
     Analyze(Analyze),
     /// Answer a question about the history
@@ -726,7 +733,7 @@ pub(crate) struct Output {
 impl Site {
     /// The site of a configuration that the program wrote itself.
     pub(crate) fn of(config: PathBuf) -> Site {
-        Site { config: Some(config), data_dir: None }
+        Site { config: Some(config), data_dir: None, memory_limit: None }
     }
 
     /// Reads and checks the configuration, before anything starts.
@@ -734,6 +741,9 @@ impl Site {
         let mut config = Config::load(self.config.as_deref(), &environment()?)?;
         if let Some(place) = self.data_dir()? {
             config.data_dir = place;
+        }
+        if let Some(bytes) = self.memory_limit {
+            config.memory = Memory::limited(bytes)?;
         }
         Ok(config)
     }
@@ -840,6 +850,7 @@ fn question_about(
         allocations: config.allocations.clone(),
         judgement: config.judgement.clone(),
         now,
+        memory: config.memory.clone(),
         ..Question::about(period)
     }
 }

@@ -9,7 +9,7 @@ mod reader;
 mod search_server;
 mod secret;
 
-pub(crate) use check::{LONGEST_CADENCE, duration};
+pub(crate) use check::{LONGEST_CADENCE, duration, memory_limit};
 pub(crate) use openid::OpenId;
 pub(crate) use post::{Digests, Mail, Notify, Rule, ShareOf, Webhook};
 
@@ -23,7 +23,7 @@ use anyhow::{Result, bail};
 use jiff::tz::TimeZone;
 use lake::{Place, StoreSettings};
 use query::metric::MetricOptions;
-use query::{Allocation, Judgement};
+use query::{Allocation, Judgement, Memory};
 use serve::{Access, Constant};
 use source::slurm::Backfill;
 
@@ -38,6 +38,8 @@ pub(crate) struct Config {
     pub(crate) own_state_dir: Option<PathBuf>,
     /// In which people read times, and in which days begin.
     pub(crate) zone: TimeZone,
+    /// What questions may hold together.
+    pub(crate) memory: Memory,
     /// In the file's order, no two of one name.
     pub(crate) clusters: Vec<Cluster>,
     /// Users by the name of their group. A user may be in several: a student may work for two.
@@ -229,6 +231,7 @@ impl Config {
             data_dir: Place::Folder(environment.current_dir.join(DEFAULT_DATA_DIR)),
             own_state_dir: None,
             zone: environment.system_zone.clone(),
+            memory: Memory::default(),
             clusters: Vec::new(),
             groups: BTreeMap::new(),
             allocations: Vec::new(),

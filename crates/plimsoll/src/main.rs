@@ -70,6 +70,9 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Prune(arguments) => {
             runtime.block_on(command::prune::run(&site.load()?, &arguments))
         }
+        Command::Compact(arguments) => {
+            runtime.block_on(command::compact::run(&site.load()?, &arguments))
+        }
         Command::Analyze(arguments) => {
             runtime.block_on(command::analyze::run(&site.load()?, &arguments))
         }

@@ -15,11 +15,13 @@ use datafusion::arrow::array::{
 use datafusion::arrow::datatypes::{Float64Type, Int64Type, TimestampMicrosecondType, UInt32Type};
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use futures::future::try_join_all;
 use hashbrown::HashMap;
 
+use crate::memory::held_in;
 use crate::names::{Name, Names, Renamed, TextColumn};
 use crate::term;
 
@@ -30,6 +32,8 @@ pub(crate) struct GpuHistory {
     pub(crate) kinds: Vec<Kind>,
     /// By GPU and time.
     pub(crate) spans: Vec<Span>,
+    /// What all of it takes, for as long as it is there.
+    pub(crate) held: MemoryReservation,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,19 +82,28 @@ pub(crate) struct Span {
 impl GpuHistory {
     /// Reads by a statement that [`term::gpu_spans`] gives.
     pub(crate) async fn read(context: &SessionContext, spans: &str) -> Result<GpuHistory> {
+        let held = held_in(context, "the states of GPUs");
         let readers = context
             .sql(spans)
             .await?
             .execute_stream_partitioned()
             .await?
             .into_iter()
-            .map(|spans| SpawnedTask::spawn(Reader::read_all(spans)).join_unwind());
-        let readers = try_join_all(readers).await?.into_iter().collect::<Result<Vec<_>>>()?;
-        GpuHistory::of(context, readers).await
+            .map(|spans| Reader::read_all(spans, held.new_empty()))
+            .map(|reading| SpawnedTask::spawn(reading).join_unwind());
+        let read = try_join_all(readers).await?.into_iter().collect::<Result<Vec<_>>>()?;
+        let (readers, of_readers): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+        let history = GpuHistory::of(context, readers, held).await?;
+        drop(of_readers);
+        Ok(history)
     }
 
     /// Of what several have read of different spans, each with numbers of its own.
-    async fn of(context: &SessionContext, readers: Vec<Reader>) -> Result<GpuHistory> {
+    async fn of(
+        context: &SessionContext,
+        readers: Vec<Reader>,
+        held: MemoryReservation,
+    ) -> Result<GpuHistory> {
         let mut readers = readers.into_iter();
         let mut all = readers.next().unwrap_or_default();
         let mut read = vec![std::mem::take(&mut all.spans)];
@@ -107,8 +120,15 @@ impl GpuHistory {
                 kinds[span.kind as usize].is_shown
             });
         }
+        let spans: usize = read.iter().map(Vec::len).sum();
+        held.try_resize(
+            all.names.bytes()
+                + gpus.len() * size_of::<Gpu>()
+                + kinds.len() * size_of::<Kind>()
+                + spans * size_of::<Span>(),
+        )?;
         let spans = by_gpu(gpus.len(), &read);
-        Ok(GpuHistory { names: all.names, gpus, kinds, spans })
+        Ok(GpuHistory { names: all.names, gpus, kinds, spans, held })
     }
 }
 
@@ -193,12 +213,24 @@ struct Reader {
 }
 
 impl Reader {
-    async fn read_all(mut spans: SendableRecordBatchStream) -> Result<Reader> {
+    async fn read_all(
+        mut spans: SendableRecordBatchStream,
+        held: MemoryReservation,
+    ) -> Result<(Reader, MemoryReservation)> {
         let mut reader = Reader::default();
         while let Some(batch) = spans.try_next().await? {
             reader.read(&batch).context("cannot read the spans of GPUs")?;
+            held.try_resize(reader.bytes())?;
         }
-        Ok(reader)
+        Ok((reader, held))
+    }
+
+    /// How much memory it takes.
+    fn bytes(&self) -> usize {
+        self.names.bytes()
+            + self.gpus.bytes()
+            + self.kinds.bytes()
+            + self.spans.capacity() * size_of::<Span>()
     }
 
     /// Adds what another has seen, but for its spans.
@@ -358,6 +390,10 @@ impl<T> Default for Places<T> {
 }
 
 impl<T: Copy + Eq + std::hash::Hash> Places<T> {
+    fn bytes(&self) -> usize {
+        self.list.capacity() * size_of::<T>() + self.places.capacity() * size_of::<(T, u32)>()
+    }
+
     fn of(&mut self, value: T) -> u32 {
         *self.places.entry(value).or_insert_with(|| {
             self.list.push(value);

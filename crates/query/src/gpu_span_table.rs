@@ -19,7 +19,7 @@ use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::{Column, Result, ScalarValue};
 use datafusion::datasource::TableType;
 use datafusion::datasource::memory::MemorySourceConfig;
-use datafusion::error::DataFusionError;
+use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::union::UnionExec;
@@ -32,6 +32,7 @@ use report::SkippedFile;
 
 use crate::lake_table::{Chosen, LakeTable, days_since_epoch, keep};
 use crate::listing::{Listing, Since, covers};
+use crate::memory::{held, passed_on};
 use crate::session::Seen;
 
 static GPU_SPAN: Table = GpuSpan::TABLE;
@@ -53,6 +54,8 @@ struct Known {
     days: Option<(Since, Arc<Vec<GpuDay>>)>,
     /// The spans of some days that are not compacted.
     made: HashMap<Vec<Place>, Arc<Vec<RecordBatch>>>,
+    /// What these take.
+    held: Vec<MemoryReservation>,
 }
 
 /// A day of a cluster.
@@ -100,6 +103,7 @@ impl GpuSpanTable {
         known: &mut Known,
         days: &[GpuDay],
         places: Vec<Place>,
+        held: MemoryReservation,
     ) -> anyhow::Result<Arc<Vec<RecordBatch>>> {
         if let Some(batches) = known.made.get(&places) {
             return Ok(batches.clone());
@@ -131,12 +135,15 @@ impl GpuSpanTable {
                 .map(|span| (span.start_time.to_zoned(TimeZone::UTC).date(), span))
                 .filter(|(date, _)| dates.contains(date))
                 .collect();
+            held.try_grow(spans.capacity() * size_of::<(Date, GpuSpan)>())?;
             // By GPU rather than by day, as the files of spans are within a day.
             spans.sort_by(|(_, one), (_, other)| one.compare_place(other));
             for rows in spans.chunks(ROWS_AT_ONCE) {
                 batches.push(batch(&self.schema(), cluster, rows)?);
             }
+            held.try_resize(batches.iter().map(RecordBatch::get_array_memory_size).sum())?;
         }
+        known.held.push(held);
         Ok(known.made.entry(places).or_insert(Arc::new(batches)).clone())
     }
 }
@@ -231,10 +238,9 @@ impl TableProvider for GpuSpanTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let external = |error: anyhow::Error| DataFusionError::External(error.into());
         let mut known = self.known.lock().await;
         let since = self.since(state, filters)?;
-        let days = self.days(&mut known, since).await.map_err(external)?;
+        let days = self.days(&mut known, since).await.map_err(passed_on)?;
         // What a day's last look holds beyond midnight may be all that is known of the next.
         let mut places: BTreeSet<Place> = BTreeSet::new();
         for day in days.iter() {
@@ -257,7 +263,8 @@ impl TableProvider for GpuSpanTable {
         let compacted = compacted.iter().filter_map(|place| files.remove(place)).collect();
         let compacted = self.compacted.pruned(state, compacted, filters)?;
         let from_files = self.compacted.scan_files(state, compacted, projection, limit).await?;
-        let made = self.made(&mut known, &days, open).await.map_err(external)?;
+        let held = held(&state.runtime_env().memory_pool, "the spans of days that are not over");
+        let made = self.made(&mut known, &days, open, held).await.map_err(passed_on)?;
         drop(known);
         if made.is_empty() {
             return Ok(from_files);

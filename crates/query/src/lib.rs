@@ -20,6 +20,7 @@ mod judgement;
 mod lake_table;
 mod left_out;
 mod listing;
+mod memory;
 pub mod metric;
 mod names;
 mod nearest;
@@ -61,6 +62,7 @@ pub use engine::Engine;
 pub use function::{is_ours, receive, receive_aggregate, received};
 pub use judgement::{Device, Judgement, Pattern, Preemptible, SLOT_CLASSES, Tier};
 pub use lake_table::STORE_URL;
+pub use memory::Memory;
 pub use nearest::nearest;
 pub use option::{Alternative, AnalysisOption, Values};
 pub use picture::{
@@ -110,6 +112,8 @@ pub struct Question {
     pub engine: Option<Arc<dyn Engine>>,
     /// When it is asked: of what is later nothing is known, though the last look would hold on.
     pub now: Timestamp,
+    /// What the process's questions may hold together.
+    pub memory: Memory,
 }
 
 impl Question {
@@ -128,6 +132,7 @@ impl Question {
             anonymize: false,
             engine: None,
             sight: Sight::Staff,
+            memory: Memory::default(),
         }
     }
 
@@ -409,8 +414,10 @@ async fn ask(
             _ => None,
         };
         let shared = shared.as_ref();
-        let session = Session::open_sharing(lake, question, mentions, shared, is_careful).await?;
+        let session = Session::open_sharing(lake, question, mentions, shared, is_careful).await;
+        let session = session.map_err(|error| question.memory.refuse(error))?;
         let answer = answer(&session, statement).await;
+        let answer = answer.map_err(|error| question.memory.refuse(error));
         if tries < TRIES && session.files_changed().await {
             tries += 1;
             continue;
@@ -421,8 +428,12 @@ async fn ask(
         }
         tracing::debug!(files = session.files_opened(), "opened {} files", session.files_opened());
         let coverage = session.coverage()?;
-        // What it held may be much: nobody has to wait until that is given back.
-        tokio::task::spawn_blocking(move || drop(session));
+        // What it held may be much: nobody has to wait until that is given back, unless the next
+        // question needs it.
+        match question.memory.limit() {
+            Some(_) => drop(session),
+            None => drop(tokio::task::spawn_blocking(move || drop(session))),
+        }
         return Ok((answer?, coverage));
     }
 }

@@ -65,6 +65,14 @@ impl Names {
         name
     }
 
+    /// How much memory they take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.texts.capacity()
+            + self.ends.capacity() * size_of::<usize>()
+            + self.short.capacity() * size_of::<(u128, Name)>()
+            + self.long.capacity() * size_of::<Name>()
+    }
+
     /// Adds the texts of others, and tells by what names they are known here.
     pub(crate) fn add(&mut self, others: &Names) -> Renamed {
         let count = others.ends.len();

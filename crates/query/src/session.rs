@@ -8,6 +8,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{MemorySchemaProvider, TableProvider};
 use datafusion::common::ScalarValue;
 use datafusion::datasource::MemTable;
+use datafusion::error::DataFusionError;
 use datafusion::execution::context::SQLOptions;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
@@ -29,12 +30,12 @@ use crate::pieces::Pieces;
 use crate::shared_read::{self, Shared};
 use crate::{
     Analysis, Judgement, Question, Refused, TERMS, Term, allocation, backfill, coverage, function,
-    nearest, option, term,
+    memory, nearest, option, term,
 };
 
 /// One question's view of the lake.
 pub struct Session {
-    context: SessionContext,
+    pub(crate) context: SessionContext,
     store: Arc<HeldFiles>,
     trackers: Arc<Trackers>,
     question: Question,
@@ -84,7 +85,7 @@ impl Session {
             Some(engine) => engine.settings(config),
             None => config,
         };
-        let context = SessionContext::new_with_config(config);
+        let context = question.memory.context(config)?;
         let seen = Arc::new(Mutex::new(Seen::default()));
         let listing =
             Arc::new(Listing::new(lake, &trackers, is_careful, question.engine.is_some()));
@@ -279,12 +280,11 @@ impl Session {
             let rows = self.rows(frame.limit(0, Some(limit.saturating_add(1)))?).await?;
             stream::iter(rows).map(Ok).boxed()
         } else {
-            let rows = frame.execute_stream().await;
-            rows.map_err(|error| anyhow::anyhow!("{}", error.strip_backtrace()))?.boxed()
+            frame.execute_stream().await.map_err(in_words)?.boxed()
         };
         let (mut batches, mut rows) = (Vec::new(), 0);
         while let Some(batch) = stream.next().await {
-            let batch = batch.map_err(|error| anyhow::anyhow!("{}", error.strip_backtrace()))?;
+            let batch = batch.map_err(in_words)?;
             rows += batch.num_rows();
             if rows > limit {
                 batches.push(batch.slice(0, batch.num_rows() - (rows - limit)));
@@ -336,6 +336,13 @@ impl Session {
         self.question.sight.cut_coverage(&mut coverage);
         Ok(coverage)
     }
+}
+
+/// Why a user's statement failed, in words; that there was not enough memory is told later.
+fn in_words(error: DataFusionError) -> anyhow::Error {
+    let words = error.strip_backtrace();
+    let error = anyhow::Error::from(error);
+    if memory::is_exhausted(&error) { error } else { anyhow::anyhow!("{words}") }
 }
 
 /// The same session, which looks at the columns that decide before it reads the others: it pays where

@@ -3,7 +3,7 @@
 //! of what each of these costs.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use anyhow::Result;
 use datafusion::arrow::array::RecordBatch;
@@ -11,6 +11,7 @@ use datafusion::arrow::compute::BatchCoalescer;
 use datafusion::catalog::TableProvider;
 use datafusion::common::ScalarValue;
 use datafusion::datasource::MemTable;
+use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::logical_expr::{Expr, ident, lit};
 use datafusion::prelude::{DataFrame, SessionContext};
 use futures::StreamExt;
@@ -18,6 +19,7 @@ use jiff::Timestamp;
 use lake::{LakeFile, TimeRange};
 use report::Period;
 
+use crate::memory::held_in;
 use crate::option::Asked;
 use crate::session::seeking_few;
 use crate::{Question, Sight, TERMS, Term, words};
@@ -33,6 +35,8 @@ pub(crate) struct Shared {
     whose: Expr,
     /// The words of the statements, and of the terms that they mention.
     words: HashSet<String>,
+    /// What the rows take that are held.
+    held: Mutex<Vec<MemoryReservation>>,
 }
 
 impl Shared {
@@ -57,6 +61,7 @@ impl Shared {
         Some(Shared {
             whose: whose.reduce(Expr::and)?,
             words: texts.flat_map(words).map(str::to_owned).collect(),
+            held: Mutex::default(),
         })
     }
 
@@ -65,7 +70,7 @@ impl Shared {
     }
 
     /// The rows of a table that the questions need of it, held in memory; the table itself if there are
-    /// too many.
+    /// too many, or if there is not enough memory.
     pub(crate) async fn read(
         &self,
         context: &SessionContext,
@@ -82,8 +87,12 @@ impl Shared {
             .filter(self.whose.clone())?
             .select(columns)?;
         let schema = Arc::new(rows.schema().as_arrow().clone());
-        Ok(match collect(rows).await? {
-            Some(batches) => Arc::new(MemTable::try_new(schema, vec![batches])?),
+        let held = held_in(context, "rows that several questions need");
+        Ok(match collect(rows, &held).await? {
+            Some(batches) => {
+                self.held.lock().expect("no holder of this lock panics").push(held);
+                Arc::new(MemTable::try_new(schema, vec![batches])?)
+            }
             None => table,
         })
     }
@@ -126,14 +135,16 @@ fn whose(name: &str, said: &str, question: &Question) -> Option<Expr> {
 
 /// The rows, unless there are too many. A day's file gives some rows in room for many; they are moved
 /// together, or most of what is held would be room.
-async fn collect(rows: DataFrame) -> Result<Option<Vec<RecordBatch>>> {
+async fn collect(rows: DataFrame, held: &MemoryReservation) -> Result<Option<Vec<RecordBatch>>> {
     let mut stream = rows.execute_stream().await?;
     let mut together = BatchCoalescer::new(stream.schema(), ROWS_A_BATCH);
     let (mut batches, mut count) = (Vec::new(), 0);
     while let Some(batch) = stream.next().await {
         let batch = batch?;
         count += batch.num_rows();
-        if count > MOST_ROWS {
+        let bytes = batch.columns().iter().map(|column| column.to_data().get_slice_memory_size());
+        let bytes = bytes.sum::<Result<usize, _>>()?;
+        if count > MOST_ROWS || held.try_grow(bytes).is_err() {
             return Ok(None);
         }
         together.push_batch(batch)?;
@@ -157,8 +168,9 @@ mod tests {
         // A day with a few rows of somebody, in room for many.
         let days: Vec<RecordBatch> = (0..50).map(|day| wide.slice(day * 10, 10)).collect();
         let table = MemTable::try_new(wide.schema(), vec![days]).unwrap();
-        let rows = SessionContext::new().read_table(Arc::new(table)).unwrap();
-        let held = collect(rows).await.unwrap().unwrap();
+        let context = SessionContext::new();
+        let rows = context.read_table(Arc::new(table)).unwrap();
+        let held = collect(rows, &held_in(&context, "a test")).await.unwrap().unwrap();
         assert_eq!(held.iter().map(RecordBatch::num_rows).sum::<usize>(), 500);
         let bytes: usize = held.iter().map(RecordBatch::get_array_memory_size).sum();
         assert!(bytes < 2 * 8192 * size_of::<i64>(), "{bytes} bytes are held");

@@ -9,15 +9,20 @@ use lake::{Lake, LakeFile};
 use record::TABLES;
 use report::{Column, Coverage, Period, Report, SkippedFile, Table, Unit, Value};
 
-use crate::{Question, analysis, run};
+use crate::{Memory, Question, analysis, run};
 
 /// What is kept, and the collections and rejects of the last month.
-pub async fn status(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Vec<Report>> {
-    let month = Question::about(Period {
-        start: now.to_zoned(zone.clone()).checked_sub(30.days())?.timestamp(),
-        end: now,
-        zone: zone.clone(),
-    });
+pub async fn status(
+    lake: &Lake,
+    zone: &TimeZone,
+    now: Timestamp,
+    memory: &Memory,
+) -> Result<Vec<Report>> {
+    let start = now.to_zoned(zone.clone()).checked_sub(30.days())?.timestamp();
+    let month = Question {
+        memory: memory.clone(),
+        ..Question::about(Period { start, end: now, zone: zone.clone() })
+    };
     let mut reports = vec![holdings(lake, zone, now).await?];
     for name in ["collections", "rejects"] {
         reports.push(run(lake, analysis(name)?, &month).await?);

@@ -125,6 +125,7 @@ impl About {
             judgement: site.judgement.clone(),
             sight: sight.clone(),
             now,
+            memory: site.memory.clone(),
             ..Question::about(period)
         })
     }

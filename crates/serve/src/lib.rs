@@ -31,7 +31,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::Lake;
 use query::metric::{LastSeen, MetricOptions};
-use query::{Allocation, Judgement};
+use query::{Allocation, Judgement, Memory};
 use report::Report;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
@@ -61,6 +61,8 @@ pub struct Site {
     pub constants: BTreeMap<String, Constant>,
     /// What the site says of its GPUs.
     pub judgement: Arc<Judgement>,
+    /// What all questions may hold together.
+    pub memory: Memory,
     /// How metrics are made.
     pub metrics: MetricOptions,
     /// Who may see what; without any everybody sees everything, which is for one machine alone.

@@ -78,7 +78,7 @@ impl Metrics {
 
     /// Adds up the last hours if somebody has collected since. The next scrape writes it out.
     async fn sum_up_lately(&self) -> Result<()> {
-        let Site { lake, judgement, zone, .. } = &*self.app.site;
+        let Site { lake, judgement, zone, memory, .. } = &*self.app.site;
         let known = self.summed.lock().expect("no holder of this lock panics").clone();
         if let Some(known) = &known
             && known.is_current(lake).await?
@@ -86,7 +86,7 @@ impl Metrics {
             return Ok(());
         }
         let mut seen = LastSeen::load(lake).await?;
-        seen.sum_up_lately(lake, judgement, zone, known.as_deref()).await;
+        seen.sum_up_lately(lake, judgement, zone, known.as_deref(), memory).await;
         *self.summed.lock().expect("no holder of this lock panics") = Some(Arc::new(seen));
         *self.written.lock().expect("no holder of this lock panics") = None;
         Ok(())

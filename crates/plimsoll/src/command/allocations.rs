@@ -35,6 +35,7 @@ pub(crate) async fn run(config: &Config, arguments: &Allocations) -> Result<Outc
         allocations: config.allocations.clone(),
         judgement: config.judgement.clone(),
         engine: arguments.workers.engine.clone(),
+        memory: config.memory.clone(),
         ..Question::about(Period { start, end: at, zone: config.zone.clone() })
     };
     let report = query::run(&lake, query::analysis("allocations")?, &question).await?;

@@ -251,6 +251,7 @@ async fn show(config: &Config, lake: &Lake, arguments: &Collect) -> Result<()> {
     let start = (now - days).to_zoned(config.zone.clone()).start_of_day()?.timestamp();
     let question = Question {
         clusters: arguments.cluster.clone(),
+        memory: config.memory.clone(),
         ..Question::about(Period { start, end: now, zone: config.zone.clone() })
     };
     let mut reports = Vec::new();

@@ -116,7 +116,7 @@ pub(super) async fn make(
         collected.records, collected.rejects
     ));
     let period = Period { start, end, zone: TimeZone::UTC };
-    demo_config::write(&lake, folder, &period).await?;
+    demo_config::write(&lake, folder, &period, &config.memory).await?;
     plan.write(folder)?;
     Ok((lake, site))
 }
@@ -225,6 +225,7 @@ const CADENCE: Duration = Duration::from_secs(10 * 60);
 async fn show(lake: &Lake, config: &Config, start: Timestamp, end: Timestamp) -> Result<()> {
     let question = Question {
         top: Some(10),
+        memory: config.memory.clone(),
         ..Question::about(Period { start, end, zone: config.zone.clone() })
     };
     let mut reports = Vec::new();
@@ -242,7 +243,10 @@ async fn show(lake: &Lake, config: &Config, start: Timestamp, end: Timestamp) ->
 /// Draws the last day of the GPUs.
 async fn draw(lake: &Lake, config: &Config, folder: &Path, end: Timestamp) -> Result<()> {
     let start = end - SignedDuration::from_hours(24);
-    let question = Question::about(Period { start, end, zone: config.zone.clone() });
+    let question = Question {
+        memory: config.memory.clone(),
+        ..Question::about(Period { start, end, zone: config.zone.clone() })
+    };
     let wish = query::Heatmap { most_columns: 300, ..query::Heatmap::default() };
     let picture = query::heatmap(lake, &question, &Selection::default(), &wish).await?;
     let png = view::picture_format_by_name("png").expect("PNG is one of the formats");

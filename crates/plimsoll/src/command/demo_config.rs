@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use lake::Lake;
-use query::Question;
+use query::{Memory, Question};
 use report::{Period, Report, Value};
 use source::simulated::Site;
 
@@ -16,9 +16,15 @@ use source::simulated::Site;
 pub(super) const FILE: &str = "plimsoll.toml";
 
 /// Writes it, by what the accounts of the simulated cluster used in a period.
-pub(super) async fn write(lake: &Lake, folder: &Path, period: &Period) -> Result<()> {
+pub(super) async fn write(
+    lake: &Lake,
+    folder: &Path,
+    period: &Period,
+    memory: &Memory,
+) -> Result<()> {
     let question = Question {
         clusters: vec![Site::slurm_cluster().to_owned()],
+        memory: memory.clone(),
         ..Question::about(period.clone())
     };
     let report = query::run(lake, query::analysis("usage-by-account")?, &question).await?;

@@ -40,7 +40,8 @@ pub(super) async fn run(
             make(&config, folder, place, &plan).await?
         }
     };
-    let config = cli::Site::of(folder.join(demo_config::FILE)).load()?;
+    let memory = config.memory;
+    let config = Config { memory, ..cli::Site::of(folder.join(demo_config::FILE)).load()? };
     let order = Order::new(&config, lake.clone(), Wanted { days: 1, refresh: false, parallel: 1 });
     let rounds = clusters().into_iter().map(|cluster| Round {
         machine: Arc::new(SimulatedNow { site: site.clone(), cluster: cluster.name.clone() }),

@@ -29,6 +29,7 @@ async fn allocations(config: &Config, lake: &Lake, now: Timestamp) -> Result<Vec
         groups: config.groups.clone(),
         allocations: config.allocations.clone(),
         judgement: config.judgement.clone(),
+        memory: config.memory.clone(),
         ..Question::about(period)
     };
     granted(lake, &question).await
@@ -40,7 +41,8 @@ pub(crate) async fn metrics(config: &Config, arguments: &ExportMetrics) -> Resul
     let mut seen = LastSeen::load(&lake).await?;
     let families = match &arguments.names {
         None => {
-            seen.sum_up_lately(&lake, &config.judgement, &config.zone, None).await;
+            let Config { judgement, zone, memory, .. } = config;
+            seen.sum_up_lately(&lake, judgement, zone, None, memory).await;
             let now = Live::default().now();
             let mut families = seen.health(now);
             families.extend(seen.state(&config.metrics, &config.judgement));

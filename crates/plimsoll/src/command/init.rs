@@ -93,6 +93,9 @@ data_dir = \"data\"
 # The time zone in which reports are read; without it, this machine's.
 {zone}
 
+# How much memory questions may hold together; without it, as much as they need. docs/scale.md has more.
+# memory_limit = \"2GiB\"
+
 # Clusters to collect from, a [[cluster]] each. The name becomes a folder of data_dir.
 # command_prefix runs the scheduler's commands elsewhere, time_limit says how long one of them may
 # take (without it a minute, sacct and condor_history longer), cadence how often the state of

@@ -5,6 +5,7 @@ pub(crate) mod allocations;
 pub(crate) mod analyze;
 pub(crate) mod backfill;
 pub(crate) mod collect;
+pub(crate) mod compact;
 pub(crate) mod current;
 pub(crate) mod demo;
 mod demo_config;

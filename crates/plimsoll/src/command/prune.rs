@@ -15,7 +15,7 @@ pub(crate) async fn run(config: &Config, arguments: &Prune) -> Result<Outcome> {
     let today = Live::default().now().to_zoned(TimeZone::UTC).date();
     let before =
         today.checked_sub(arguments.older_than).context("there were no days so long ago")?;
-    let lake = Lake::open(&config.data_dir)?;
+    let lake = Lake::open(&config.data_dir)?.with_zone(&config.zone);
     let did = if arguments.dry_run { "would remove" } else { "removed" };
     for cluster in chosen(config, &arguments.cluster)? {
         // Nobody may collect or reprocess meanwhile.

@@ -37,8 +37,11 @@ pub(crate) async fn run(config: &Config, arguments: &Reconcile) -> Result<Outcom
     let mut coverage = Coverage::default();
     let mut agrees = true;
     for (cluster, theirs) in &round.answers {
-        let question =
-            Question { clusters: vec![cluster.clone()], ..Question::about(period.clone()) };
+        let question = Question {
+            clusters: vec![cluster.clone()],
+            memory: config.memory.clone(),
+            ..Question::about(period.clone())
+        };
         let ours = query::sql(&lake, &our_sums(&period), usize::MAX, &question)
             .await
             .with_context(|| format!("cannot add up the jobs of {cluster}"))?;

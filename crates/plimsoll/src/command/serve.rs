@@ -88,6 +88,7 @@ pub(super) fn site(config: &Config, lake: Lake, now: Clock) -> serve::Site {
         allocations: config.allocations.clone(),
         constants: config.constants.clone(),
         judgement: config.judgement.clone(),
+        memory: config.memory.clone(),
         metrics: config.metrics,
         access: None,
         now,

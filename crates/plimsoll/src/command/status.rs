@@ -12,6 +12,7 @@ use crate::config::Config;
 pub(crate) async fn run(config: &Config, arguments: &Status) -> Result<Outcome> {
     output::format(&arguments.output)?;
     let lake = Lake::open(&config.data_dir)?;
-    let reports = query::status(&lake, &config.zone, Live::default().now()).await?;
+    let now = Live::default().now();
+    let reports = query::status(&lake, &config.zone, now, &config.memory).await?;
     output::write(&reports, &arguments.output)
 }

@@ -8,10 +8,12 @@ mod data_dir;
 mod digest;
 mod gpu;
 mod mail;
+mod memory;
 mod notify;
 mod push;
 
 pub(super) use digest::default_digests;
+pub(crate) use memory::memory_limit;
 pub(super) use notify::default_notify;
 
 pub(super) use allocation::{
@@ -35,7 +37,7 @@ use super::{
     OpenId, SearchServer, Sink, access, is_cluster_name, shown,
 };
 use query::metric::MetricOptions;
-use query::{Allocation, Judgement, Preemptible, nearest};
+use query::{Allocation, Judgement, Memory, Preemptible, nearest};
 use record::IdleGpu;
 use serve::{Access, Constant};
 
@@ -101,6 +103,7 @@ pub(super) fn config(
             data_dir,
             own_state_dir,
             zone: settings.zone.unwrap_or_else(|| environment.system_zone.clone()),
+            memory: settings.memory,
             clusters: settings.clusters.into_iter().map(|cluster| below(folder, cluster)).collect(),
             groups: settings.groups,
             allocations,
@@ -180,6 +183,7 @@ fn below(folder: &Path, cluster: Cluster) -> Cluster {
 struct Settings {
     folders: data_dir::Folders,
     zone: Option<TimeZone>,
+    memory: Memory,
     clusters: Vec<Cluster>,
     groups: BTreeMap<String, Vec<String>>,
     allocations: Vec<Allocation>,
@@ -215,10 +219,11 @@ fn settings(
     line: &dyn Fn(usize) -> usize,
 ) -> Settings {
     let mut settings = Settings::default();
-    const KEYS: [&str; 15] = [
+    const KEYS: [&str; 16] = [
         "data_dir",
         "state_dir",
         "zone",
+        "memory_limit",
         "cluster",
         "groups",
         "gpu",
@@ -237,6 +242,9 @@ fn settings(
     settings.folders = data_dir::Folders::read(data_dir, state_dir, problems);
     if let Some(value) = document.get("zone") {
         settings.zone = zone(value, problems);
+    }
+    if let Some(value) = document.get("memory_limit") {
+        settings.memory = memory::memory(value, problems);
     }
     if let Some(value) = document.get("cluster") {
         settings.clusters = clusters(value, problems, line);

@@ -36,6 +36,7 @@ fn every_setting_is_read() {
         r#"
 data_dir = "/var/lib/plimsoll"
 zone = "America/Chicago"
+memory_limit = "2GiB"
 [[cluster]]
 name = "alder"
 kind = "slurm"
@@ -84,6 +85,7 @@ trusted = ["127.0.0.1", "10.0.0.0/8"]
         data_dir: Place::Folder("/var/lib/plimsoll".into()),
         own_state_dir: None,
         zone: TimeZone::get("America/Chicago").unwrap(),
+        memory: Memory::limited(2 * 1024 * 1024 * 1024).unwrap(),
         clusters: vec![
             Cluster {
                 name: "alder".into(),
@@ -237,7 +239,7 @@ fn an_unknown_key_that_is_near_none_lists_the_valid_ones() {
     check(
         "planet = 'x'",
         &[
-            r#"1:1: unknown key "planet": there are "data_dir", "state_dir", "zone", "cluster", "groups", "gpu", "metrics", "push", "access", "allocation", "allocation_file", "constants", "mail", "digest", "notify""#,
+            r#"1:1: unknown key "planet": there are "data_dir", "state_dir", "zone", "memory_limit", "cluster", "groups", "gpu", "metrics", "push", "access", "allocation", "allocation_file", "constants", "mail", "digest", "notify""#,
         ],
     );
 }
@@ -249,12 +251,14 @@ fn wrong_types_are_named() {
 cluster = "alder"
 groups = [1]
 data_dir = 1.5
+memory_limit = 2048
 "#,
         &[
             "1:8: zone: expected a string, found a boolean",
             "2:11: cluster: write [[cluster]], not a string",
             "3:10: groups: expected a table ([groups]), found an array",
             "4:12: data_dir: expected a string, found a number",
+            "5:16: memory_limit: expected a string, found an integer",
         ],
     );
     check(

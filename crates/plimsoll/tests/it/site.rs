@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::{Lake, Writer};
 use query::metric::MetricOptions;
-use query::{Judgement, Sight};
+use query::{Judgement, Memory, Sight};
 use record::{GpuSpan, Job, Record};
 use report::Period;
 use serve::{Files, Site};
@@ -110,6 +110,7 @@ impl Small {
                 class_names: vec![("Priority-ResearcherOwned".to_owned(), CLASS.to_owned())],
                 ..Judgement::default()
             }),
+            memory: Memory::default(),
             metrics: MetricOptions::default(),
             access: None,
             now: Arc::new(move || now),

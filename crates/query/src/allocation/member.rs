@@ -35,13 +35,15 @@ pub(crate) async fn question_of_totals(lake: &Lake, mut question: Question) -> R
 /// The accounts to which a user's own attempts were charged in the period: who may charge an account is
 /// a member of it.
 async fn accounts_of(lake: &Lake, question: &Question, user: &str) -> Result<HashSet<String>> {
-    let session = Session::open(lake, question, |term| term.name == "usage").await?;
+    let session = Session::open(lake, question, |term| term.name == "usage").await;
+    let session = session.map_err(|error| question.memory.refuse(error))?;
     let sql = "
         SELECT DISTINCT account
         FROM usage
         WHERE user = $user AND account IS NOT NULL
     ";
-    let batches = session.collect_with(sql, &[("user", Some(user.to_owned()))]).await?;
+    let batches = session.collect_with(sql, &[("user", Some(user.to_owned()))]).await;
+    let batches = batches.map_err(|error| question.memory.refuse(error))?;
     let accounts =
         batches.iter().flat_map(|batch| batch.column(0).as_string_view().iter().flatten());
     Ok(accounts.map(str::to_owned).collect())

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
-use datafusion::arrow::array::StringViewArray;
+use datafusion::arrow::array::{Array, StringViewArray};
 use datafusion::common::runtime::SpawnedTask;
+use datafusion::execution::memory_pool::MemoryReservation;
 use hashbrown::HashMap;
 
 use super::execution::{self, Execution, Executions};
@@ -98,15 +99,23 @@ pub(super) struct Attempts {
     /// All texts that they name.
     pub(super) texts: StringViewArray,
     pub(super) parts: Vec<Vec<Attempt>>,
+    /// What all of it takes, for as long as it is there.
+    _held: MemoryReservation,
 }
 
 impl Attempts {
-    /// From what was seen of GPUs, and what was read of the job history.
+    /// From what was seen of GPUs, and what was read of the job history. What it takes is added to
+    /// what is held.
     pub(super) async fn find(
         history: &Arc<History>,
         executions: Vec<execution::Reader>,
         holds: &BTreeMap<String, i64>,
+        held: MemoryReservation,
     ) -> Result<Attempts> {
+        // The names and the executions of all, beside those of each.
+        let together =
+            history.names.bytes() + executions.iter().map(execution::Reader::bytes).sum::<usize>();
+        held.try_grow(together)?;
         let seen = history.clone();
         let is_taken = |situation| situation == Situation::Taken;
         let taken = SpawnedTask::spawn_blocking(move || seen.backfill_phases(is_taken));
@@ -117,8 +126,15 @@ impl Attempts {
         let holds = holds.iter().map(|(cluster, hold)| (names.of(Some(cluster)), *hold)).collect();
         let texts = SpawnedTask::spawn_blocking(move || names.array());
         let (taken, owners) = (taken.join_unwind().await?, owners.join_unwind().await?);
+        let texts = texts.join_unwind().await?;
+        held.try_grow(texts.get_array_memory_size())?;
+        held.try_grow(taken.capacity() * size_of::<GpuPhase>())?;
+        // There is one for each execution and each phase at the most.
+        held.try_grow((executions.list.len() + taken.len()) * size_of::<Attempt>())?;
         let parts = attempts(history, &taken, owners, &executions, &holds);
-        Ok(Attempts { texts: texts.join_unwind().await?, parts })
+        let attempts: usize = parts.iter().map(Vec::capacity).sum();
+        held.try_resize(texts.get_array_memory_size() + attempts * size_of::<Attempt>())?;
+        Ok(Attempts { texts, parts, _held: held })
     }
 }
 

@@ -41,6 +41,15 @@ impl<Row> Column<Row> {
         Field::new(self.name, data_type, !matches!(self.values, Values::Truth(_)))
     }
 
+    /// How much memory a row of it takes; texts share their bytes.
+    pub(super) fn bytes(&self) -> usize {
+        match self.values {
+            Values::Text(_) | Values::Word(_) => size_of::<u128>(),
+            Values::Moment(_) | Values::Number(_) => size_of::<i64>(),
+            Values::Truth(_) => 1,
+        }
+    }
+
     /// Its values, with the array of all texts.
     pub(super) fn array(&self, texts: &StringViewArray, gpus: &[Gpu], rows: &[Row]) -> ArrayRef {
         match self.values {

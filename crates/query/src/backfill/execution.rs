@@ -8,6 +8,7 @@ use datafusion::arrow::array::{Array, AsArray, RecordBatch, StringViewArray};
 use datafusion::arrow::datatypes::{Int64Type, TimestampMicrosecondType};
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use futures::future::try_join_all;
@@ -15,6 +16,7 @@ use futures::future::try_join_all;
 use super::attempt::Outcome;
 use crate::gpu_history::Who;
 use crate::judgement::Judgement;
+use crate::memory::held_in;
 use crate::names::{Name, Names, TextColumn};
 
 /// A row of `job` that held GPUs in the period.
@@ -53,7 +55,8 @@ pub(super) struct Reader {
 pub(super) async fn read(
     context: SessionContext,
     judgement: Arc<Judgement>,
-) -> Result<Vec<Reader>> {
+) -> Result<Vec<(Reader, MemoryReservation)>> {
+    let held = held_in(&context, "the executions of jobs");
     let readers = context
         .sql(
             "SELECT cluster, user, job_id, node_list, gpu_ids, slot, partition, qos, state,
@@ -65,7 +68,8 @@ pub(super) async fn read(
         .execute_stream_partitioned()
         .await?
         .into_iter()
-        .map(|rows| SpawnedTask::spawn(Reader::read_all(rows, judgement.clone())).join_unwind());
+        .map(|rows| Reader::read_all(rows, judgement.clone(), held.new_empty()))
+        .map(|reading| SpawnedTask::spawn(reading).join_unwind());
     try_join_all(readers).await?.into_iter().collect()
 }
 
@@ -114,13 +118,22 @@ impl Reader {
     async fn read_all(
         mut rows: SendableRecordBatchStream,
         judgement: Arc<Judgement>,
-    ) -> Result<Reader> {
+        held: MemoryReservation,
+    ) -> Result<(Reader, MemoryReservation)> {
         let mut reader = Reader::default();
         while let Some(batch) = rows.try_next().await? {
             reader.read(&batch, &judgement).context("cannot read the executions of jobs")?;
+            held.try_resize(reader.bytes())?;
         }
         reader.executions.put_in_order(&reader.names);
-        Ok(reader)
+        Ok((reader, held))
+    }
+
+    /// How much memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.names.bytes()
+            + self.executions.list.capacity() * size_of::<Execution>()
+            + self.executions.gpu_ids.capacity() * size_of::<Name>()
     }
 
     fn read(&mut self, batch: &RecordBatch, judgement: &Judgement) -> Result<()> {

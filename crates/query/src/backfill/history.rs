@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use anyhow::Result;
 use datafusion::arrow::array::StringViewArray;
+use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::prelude::SessionContext;
 
 use super::phase::{Phase, Situation, Track, Watch};
@@ -19,6 +20,8 @@ pub(super) struct History {
     texts: OnceLock<StringViewArray>,
     /// Of each kind of span, on the backfill and on the primary side.
     situations: Vec<(Situation, Situation)>,
+    /// What all of it takes, for as long as it is there.
+    _held: MemoryReservation,
 }
 
 /// A GPU, as it was last seen.
@@ -68,7 +71,8 @@ pub(super) struct GpuPhase {
 
 impl History {
     pub(super) async fn read(context: &SessionContext, spans: &str) -> Result<History> {
-        let GpuHistory { names, gpus, kinds, spans } = GpuHistory::read(context, spans).await?;
+        let history = GpuHistory::read(context, spans).await?;
+        let GpuHistory { names, gpus, kinds, spans, held: _held } = history;
         let mut gpus: Vec<Gpu> = gpus
             .into_iter()
             .map(|gpu_history::Gpu { cluster, machine, gpu_id }| Gpu {
@@ -85,7 +89,7 @@ impl History {
             (backfill_situation(primary_use, backfill_use), primary_situation(primary_use))
         });
         let (situations, texts) = (situations.collect(), OnceLock::new());
-        Ok(History { situations, names, gpus, spans, texts })
+        Ok(History { situations, names, gpus, spans, texts, _held })
     }
 
     /// All texts, by the numbers of their names.

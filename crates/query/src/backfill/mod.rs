@@ -15,7 +15,7 @@ mod phase;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions, StringViewArray};
@@ -27,6 +27,7 @@ use datafusion::datasource::TableType;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
+use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
@@ -39,6 +40,7 @@ use column::Column;
 use history::{Gpu, History};
 
 use crate::judgement::Judgement;
+use crate::memory::{held_in, passed_on};
 use crate::side_by_side::side_by_side;
 use crate::{Question, Term, mentions, term};
 
@@ -88,6 +90,8 @@ pub(crate) struct Asked {
     /// Each made once, by the first table that needs it.
     history: Mutex<Option<Arc<History>>>,
     attempts: Mutex<Option<Arc<Attempts>>>,
+    /// What the rows take that statements were given.
+    rows: OnceLock<MemoryReservation>,
 }
 
 impl Asked {
@@ -98,7 +102,21 @@ impl Asked {
             spans: term::gpu_spans(&question.period, question.known_end()),
             history: Mutex::default(),
             attempts: Mutex::default(),
+            rows: OnceLock::new(),
         })
+    }
+
+    /// Takes note of rows that are about to be made.
+    fn hold_rows<Row>(
+        &self,
+        context: &SessionContext,
+        columns: &[Column<Row>],
+        projection: &[usize],
+        count: usize,
+    ) -> Result<()> {
+        let bytes: usize = projection.iter().map(|place| columns[*place].bytes()).sum();
+        let rows = self.rows.get_or_init(|| held_in(context, "the rows of backfill"));
+        rows.try_grow(bytes * count)
     }
 
     async fn history(&self, context: &SessionContext) -> anyhow::Result<Arc<History>> {
@@ -120,8 +138,10 @@ impl Asked {
         let executions = execution::read(context.clone(), self.judgement.clone());
         let executions = SpawnedTask::spawn(executions).join_unwind().err_into();
         let (history, executions) = try_join(self.history(context), executions).await?;
-        let executions = executions?;
-        let new = Attempts::find(&history, executions, &self.holds).await?;
+        let (executions, of_readers): (Vec<_>, Vec<_>) = executions?.into_iter().unzip();
+        let held = held_in(context, "the attempts on backfill");
+        let new = Attempts::find(&history, executions, &self.holds, held).await?;
+        drop(of_readers);
         Ok(attempts.insert(Arc::new(new)).clone())
     }
 }
@@ -193,18 +213,23 @@ impl BackfillTable {
             let parts: Vec<_> = attempts.parts.iter().map(Vec::as_slice).collect();
             let rows = (&attempts.texts, &history.gpus[..], &parts[..]);
             let columns = column::of_attempts();
+            let count = parts.iter().map(|part| part.len()).sum();
+            self.question.hold_rows(context, &columns, projection, count)?;
             return Ok(batches(&columns, &self.schema, projection, rows, partitions)?);
         }
         let history = self.question.history(context).await?;
         let (kind, schema, projection) = (self.kind, self.schema.clone(), projection.to_vec());
+        let (question, context) = (self.question.clone(), context.clone());
         // Beside the other tables of the statement.
         let made = SpawnedTask::spawn_blocking(move || {
             let phases = match kind {
                 Kind::PrimaryPhase => history.primary_phases(|_| true),
                 _ => history.backfill_phases(|_| true),
             };
+            let columns = column::of_phases();
+            question.hold_rows(&context, &columns, &projection, phases.len())?;
             let rows = (history.texts(), &history.gpus[..], &[&phases[..]][..]);
-            batches(&column::of_phases(), &schema, &projection, rows, partitions)
+            batches(&columns, &schema, &projection, rows, partitions)
         });
         Ok(made.join_unwind().await??)
     }
@@ -234,10 +259,7 @@ impl TableProvider for BackfillTable {
         let context = SessionContext::new_with_state(state.clone());
         let all = (0..self.schema.fields().len()).collect();
         let projection = projection.unwrap_or(&all);
-        let batches = self
-            .batches(&context, projection)
-            .await
-            .map_err(|error| DataFusionError::External(error.into()))?;
+        let batches = self.batches(&context, projection).await.map_err(passed_on)?;
         let schema = Arc::new(self.schema.project(projection)?);
         Ok(MemorySourceConfig::try_new_exec(&batches, schema, None)?)
     }

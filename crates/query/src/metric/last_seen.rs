@@ -9,7 +9,7 @@ use lake::{Lake, Version};
 use record::Live;
 use report::Family;
 
-use crate::Judgement;
+use crate::{Judgement, Memory};
 
 use super::recent_use::recent_use;
 use super::{COMPATIBLE_PAGES, CompatiblePage, MetricOptions, own};
@@ -42,6 +42,7 @@ impl LastSeen {
         judgement: &Arc<Judgement>,
         zone: &TimeZone,
         before: Option<&LastSeen>,
+        memory: &Memory,
     ) {
         for live in &mut self.lives {
             let asked = live.sources.iter().filter_map(|source| source.last_time).max();
@@ -49,7 +50,7 @@ impl LastSeen {
             let mut before = before.iter().flat_map(|before| &before.lives);
             let known = before.find(|known| known.cluster == live.cluster);
             let known = known.map_or(&[][..], |known| &known.recent_use);
-            match recent_use(lake, &live.cluster, judgement, &asked, known).await {
+            match recent_use(lake, &live.cluster, judgement, &asked, known, memory).await {
                 Ok(rows) => live.recent_use = rows,
                 Err(error) => tracing::warn!("cannot tell what was used lately: {error:#}"),
             }

@@ -11,7 +11,7 @@ use record::RecentUse;
 use report::{Period, Unit};
 
 use crate::analysis::{Analysis, Column};
-use crate::{Judgement, Question};
+use crate::{Judgement, Memory, Question};
 
 /// How far back each window reaches.
 const WINDOWS: [(&str, i64); 3] = [("1h", 1), ("24h", 24), ("7d", 7 * 24)];
@@ -31,6 +31,7 @@ pub(super) async fn recent_use(
     judgement: &Arc<Judgement>,
     now: &Zoned,
     known: &[RecentUse],
+    memory: &Memory,
 ) -> Result<Vec<RecentUse>> {
     let (now, zone) = (now.timestamp(), now.time_zone());
     let mut rows = Vec::new();
@@ -46,6 +47,7 @@ pub(super) async fn recent_use(
         let question = Question {
             clusters: vec![cluster.to_owned()],
             judgement: judgement.clone(),
+            memory: memory.clone(),
             ..Question::about(period)
         };
         let analyses = [&SUMS, crate::analysis(BACKFILL)?];

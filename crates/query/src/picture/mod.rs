@@ -370,5 +370,8 @@ async fn seen(
 pub(crate) async fn read(session: &Session) -> Result<Seen> {
     let prioritized = ["Priority-ResearcherOwned", "Priority-CHTCOwned"]
         .map(|class| session.judgement().class_name(class).to_owned());
-    Ok(Seen::of(&session.gpu_history().await?, &prioritized))
+    let history = session.gpu_history().await?;
+    // Both are there for a moment.
+    history.held.try_grow(history.spans.len() * size_of::<seen::Span>())?;
+    Ok(Seen::of(&history, &prioritized))
 }

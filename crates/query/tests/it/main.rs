@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 mod gpu_span;
+mod memory;
 mod period;
 mod picture;
 mod pruning;

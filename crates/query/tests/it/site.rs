@@ -20,8 +20,8 @@
 //! - `PERIOD 'from' 'to' ['zone']`: the time that what follows is about;
 //! - `REPORT name [option=value …]`: the answer of an analysis.
 //!
-//! A report that rests on GPU samples is asked again when their days are compacted, one that rests
-//! on sums of days without them; both must say the same.
+//! A report is asked again of a copy that `plimsoll compact` has put in order, within a limit of memory,
+//! and one that rests on sums of days without them; all must say the same.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,9 @@ use datafusion::prelude::SessionContext;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::Lake;
-use query::{Allocation, AllocationUnit, Holders, Judgement, Pattern, Question, Secret, Sight};
+use query::{
+    Allocation, AllocationUnit, Holders, Judgement, Memory, Pattern, Question, Secret, Sight,
+};
 use record::{Collection, GpuSample, GpuSpan, Job, NodeSpan, QueueSpan, Record, Reject};
 use report::{Period, Report, Value};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType};
@@ -247,29 +249,35 @@ impl Site {
         change(std::sync::Arc::make_mut(&mut self.question.judgement));
     }
 
-    /// A report says the same whether it rests on samples or on the spans that are made of them
-    /// once their day is over.
+    /// A report says the same once `plimsoll compact` has made spans of samples and added up jobs.
     async fn check_compacted(&self, name: &str, report: &Report) -> Result<()> {
-        if !self.lake.folder().unwrap().join("processed/gpu_sample").exists() {
+        let root = self.lake.folder().unwrap();
+        if !root.join("processed").exists() {
             return Ok(());
         }
         let folder = tempfile::tempdir()?;
-        copy(self.lake.folder().unwrap(), folder.path())?;
-        let lake = Lake::open(folder.path())?;
-        for cluster in lake.clusters().await? {
-            let mut writer = lake.writer(&cluster).await?;
-            let hold = lake.tracker(&cluster).await?.hold();
-            writer.compact_gpu_days("2100-01-01T00:00:00Z".parse()?, hold).await?;
-            writer.finish().await?;
+        copy(root, folder.path())?;
+        for table in lake::SUMS {
+            let sums = folder.path().join("processed").join(table.name);
+            if sums.exists() {
+                std::fs::remove_dir_all(sums)?;
+            }
         }
-        anyhow::ensure!(
-            !folder.path().join("processed/gpu_sample").exists()
-                || lake.files(&GpuSample::TABLE, &lake::Trackers::new()).await?.is_empty()
-        );
-        let compacted = query::run(&lake, query::analysis(name)?, &self.question).await?;
+        let lake = Lake::open(folder.path())?.with_zone(&self.question.period.zone);
+        let later = "2100-01-01T00:00:00Z".parse()?;
+        for cluster in lake.clusters().await? {
+            let done = lake.catch_up(&cluster, later, None, &mut || ()).await?;
+            anyhow::ensure!(done.failures.is_empty(), "{:?}", done.failures);
+            anyhow::ensure!(lake.backlog(&cluster, later).await?.is_empty());
+        }
+        anyhow::ensure!(lake.files(&GpuSample::TABLE, &lake::Trackers::new()).await?.is_empty());
+        // So it is within a limit, while we are at it.
+        let memory = Memory::limited(64 * 1024 * 1024)?;
+        let question = Question { memory, ..self.question.clone() };
+        let compacted = query::run(&lake, query::analysis(name)?, &question).await?;
         anyhow::ensure!(
             compacted.table == report.table,
-            "compacted: {:?}\nas samples: {:?}",
+            "compacted: {:?}\nas it was: {:?}",
             compacted.table.rows,
             report.table.rows
         );
