@@ -15,9 +15,14 @@ use crate::codec::Codec;
 use crate::only_lake::OnlyLake;
 use crate::{LARGEST_MESSAGE, show_logs};
 
-/// Works for a scheduler until the process is told to stop. What passes between executors lies in a
-/// temporary folder meanwhile.
-pub async fn execute(lake: &Lake, scheduler: (String, u16), listen: SocketAddr) -> Result<()> {
+/// Works for a scheduler until the process is told to stop, and holds no more than so many bytes, or
+/// most of the memory. What passes between executors lies in a temporary folder meanwhile.
+pub async fn execute(
+    lake: &Lake,
+    scheduler: (String, u16),
+    listen: SocketAddr,
+    memory_limit: Option<u64>,
+) -> Result<()> {
     show_logs();
     let work = tempfile::Builder::new().prefix("plimsoll-executor-").tempdir();
     let work = work.context("cannot make a temporary folder; TMPDIR names another place")?;
@@ -32,6 +37,7 @@ pub async fn execute(lake: &Lake, scheduler: (String, u16), listen: SocketAddr) 
         scheduler_host: scheduler.0,
         scheduler_port: scheduler.1,
         work_dir: Some(work_folder.display().to_string()),
+        memory_pool_size: memory_limit,
         grpc_max_decoding_message_size: LARGEST_MESSAGE,
         grpc_max_encoding_message_size: LARGEST_MESSAGE,
         // All that a question can be planned with, lists among them.

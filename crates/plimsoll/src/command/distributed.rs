@@ -41,7 +41,8 @@ mod built {
         warn_of(arguments.listen);
         let (host, port) = &arguments.scheduler;
         complain(&format!("works for {host}:{port} on {}", lake.place()));
-        distributed::execute(&lake, arguments.scheduler.clone(), arguments.listen).await?;
+        let (scheduler, memory_limit) = (arguments.scheduler.clone(), config.memory.limit());
+        distributed::execute(&lake, scheduler, arguments.listen, memory_limit).await?;
         Ok(Outcome::Done)
     }
 
