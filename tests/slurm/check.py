@@ -673,7 +673,7 @@ def complete_days(plimsoll, site):
 
 
 def question_as_a_job(plimsoll, site, lake):
-    """What packaging/slurm/question.sbatch answers on two nodes."""
+    """What packaging/slurm/question.sbatch answers with two tasks, on the node that is still in service."""
     with check("a question that the nodes of a job answer is answered as by one process"):
         programs = site.folder / "programs"  # where users of this machine may not be allowed to look, jobs may
         programs.mkdir()
@@ -681,15 +681,16 @@ def question_as_a_job(plimsoll, site, lake):
         script = pathlib.Path(__file__).resolve().parent.parent.parent / "packaging/slurm/question.sbatch"
         shutil.copy(script, programs)
         now = datetime.datetime.now(datetime.timezone.utc)
-        words = ["--config", str(lake.folder / "plimsoll.toml"), "report", "usage-by-user", "--format", "json",
+        words = ["report", "usage-by-user", "--format", "json",
                  "--from", (now - datetime.timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ"),
                  "--to", now.strftime("%Y-%m-%dT%H:%M:%SZ")]
         expected = lake.run(*words)
         assert expected.returncode == 0 and json.loads(expected.stdout)["rows"], expected.stderr
         answer = site.folder / "home" / "ann" / "answer.json"
-        number = site.submit("maple", "ann", "--nodes=2", "--cpus-per-task=2", f"--output={answer}", "--error=said",
-                             f"--export=ALL,PATH={programs}:{ENVIRONMENT['PATH']}", programs / script.name, *words)
-        site.wait_for_state("maple", number, "COMPLETED")
+        number = site.submit("birch", "ann", "--ntasks-per-node=2", "--cpus-per-task=2", f"--output={answer}", "--error=said",
+                             f"--export=ALL,PATH={programs}:{ENVIRONMENT['PATH']},PLIMSOLL_CONFIG={lake.folder / 'plimsoll.toml'}",
+                             programs / script.name, *words)
+        site.wait_for_state("birch", number, "COMPLETED", "FAILED")
         said = answer.with_name("said").read_text()
         assert "by this process alone" not in said, said
         assert answer.read_text() == expected.stdout, f"{answer.read_text()[:300]} instead of {expected.stdout[:300]}: {said}"

@@ -1,7 +1,7 @@
 //! Asks a scheduler.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use async_trait::async_trait;
@@ -15,6 +15,7 @@ use datafusion::prelude::SessionConfig;
 use datafusion_proto::protobuf::PhysicalPlanNode;
 use futures::TryStreamExt;
 use query::Engine;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use url::Url;
 
@@ -24,8 +25,9 @@ use crate::codec::Codec;
 /// Into how many parts a question is split; a cluster may have any number of cores.
 const PARTS: usize = 16;
 const DEFAULT_PORT: u16 = 50050;
-/// How long a scheduler may take to be there.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a scheduler may take to answer, and executors to be there.
+const PATIENCE: Duration = Duration::from_secs(20);
+const MOST_OF_ANSWER: u64 = 4096;
 
 /// A scheduler that is asked.
 #[derive(Debug)]
@@ -50,23 +52,54 @@ impl Remote {
         let (host, port) = (host.to_owned(), port.unwrap_or(DEFAULT_PORT));
         Ok(Remote { host, port, session: new_instance_id() })
     }
+
+    /// Whether the scheduler can plan anything, which it tells whoever asks by HTTP.
+    async fn state(&self) -> std::io::Result<State> {
+        let host = self.host.trim_matches(['[', ']']);
+        let mut scheduler = TcpStream::connect((host, self.port)).await?;
+        let question = format!("GET /readyz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        scheduler.write_all(question.as_bytes()).await?;
+        let mut answer = String::new();
+        scheduler.take(MOST_OF_ANSWER).read_to_string(&mut answer).await?;
+        match answer.split(' ').nth(1) {
+            Some("200") => Ok(State::Ready),
+            Some("503") => Ok(State::WithoutExecutors),
+            _ => Err(std::io::Error::other("it is no scheduler of ours")),
+        }
+    }
+}
+
+/// What a scheduler says of itself.
+enum State {
+    Ready,
+    WithoutExecutors,
 }
 
 #[async_trait]
 impl Engine for Remote {
     async fn check(&self) -> Result<()> {
-        let Remote { host, port, .. } = self;
-        let connecting = TcpStream::connect((host.trim_matches(['[', ']']), *port));
-        let connected = match tokio::time::timeout(PATIENCE, connecting).await {
-            Ok(connected) => connected.map(drop).map_err(anyhow::Error::from),
-            Err(_) => Err(anyhow::anyhow!("no answer in {} seconds", PATIENCE.as_secs())),
-        };
-        connected.with_context(|| {
-            format!(
-                "cannot reach the scheduler at {host}:{port}; `plimsoll scheduler` starts one, and \
-                 without --engine this process works it out"
-            )
-        })
+        let address = format!("{}:{}", self.host, self.port);
+        let begun = Instant::now();
+        loop {
+            let state = tokio::time::timeout(PATIENCE, self.state()).await;
+            let state = state.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()));
+            match state.with_context(|| {
+                format!(
+                    "cannot reach the scheduler at {address}; `plimsoll scheduler` starts one, and \
+                     without --engine this process works it out"
+                )
+            })? {
+                State::Ready => return Ok(()),
+                // Those of a job that has just begun may be on their way.
+                State::WithoutExecutors if begun.elapsed() < PATIENCE => {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+                State::WithoutExecutors => bail!(
+                    "nobody works for the scheduler at {address}; `plimsoll executor --scheduler \
+                     {address}` does"
+                ),
+            }
+        }
     }
 
     fn settings(&self, settings: SessionConfig) -> SessionConfig {

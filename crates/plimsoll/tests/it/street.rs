@@ -5,19 +5,32 @@ use std::fs;
 use std::path::Path;
 
 /// What each crate may know of our own crates and of those that decide what it is.
-const STREET: [(&str, &[&str]); 8] = [
+const STREET: [(&str, &[&str]); 9] = [
     ("record", &["arrow"]),
     ("report", &[]),
     ("source", &["record", "lettre"]),
     ("lake", &["record", "arrow", "object_store", "parquet", "rusqlite"]),
     ("query", &["lake", "record", "report", "datafusion", "object_store"]),
+    (
+        "distributed",
+        &[
+            "lake",
+            "query",
+            "ballista-core",
+            "ballista-executor",
+            "ballista-scheduler",
+            "datafusion",
+            "object_store",
+        ],
+    ),
     ("view", &["report"]),
     ("serve", &["lake", "query", "report", "view", "axum"]),
-    ("plimsoll", &["lake", "query", "record", "report", "serve", "source", "view"]),
+    ("plimsoll", &["distributed", "lake", "query", "record", "report", "serve", "source", "view"]),
 ];
 
 /// Dependencies that a crate may not have unless the street says so.
-const GUARDED: [&str; 15] = [
+const GUARDED: [&str; 19] = [
+    "distributed",
     "record",
     "report",
     "source",
@@ -33,6 +46,9 @@ const GUARDED: [&str; 15] = [
     "axum",
     "rusqlite",
     "lettre",
+    "ballista-core",
+    "ballista-executor",
+    "ballista-scheduler",
 ];
 
 #[test]
