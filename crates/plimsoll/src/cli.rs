@@ -77,7 +77,7 @@ pub(crate) enum Command {
     Reprocess(Reprocess),
     /// Remove what the schedulers printed long ago
     Prune(Prune),
-    /// Do with days that are over what collecting does by itself: spans of GPUs, sums of jobs
+    /// Make spans and sums of days that are over, as collecting does
     Compact(Compact),
     /// Show all about the last days: totals, users, nodes, states, efficiency, waste
     Analyze(Analyze),

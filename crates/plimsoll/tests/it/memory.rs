@@ -16,7 +16,7 @@ fn within_a_limit_answers_are_the_same() {
         &["report", "usage-by-user"][..],
         &["report", "backfill-summary"],
         &["heatmap"],
-        &["sql", "SELECT * FROM job ORDER BY cluster, job_id, attempt"],
+        &["sql", "SELECT * FROM job ORDER BY cluster, job_id, submit_time, attempt"],
     ] {
         let words = [question, &period].concat();
         let (free, bounded) =
