@@ -12,9 +12,17 @@
 //! `bench parse TEXT DAY_ASKED` only parses a file of `bench print`; `bench spans FOLDER DATA_DIR DAY` reads
 //! the looks of `bench slots` and makes spans of them.
 //!
+//! `bench floor TEXT… OUT` reads files of `bench print`, cuts them into cells and writes these as Parquet into a
+//! folder: the least that taking them over can cost.
+//!
+//! `bench copies DATA_DIR CLUSTER COPIES` makes a pool so many times as large: each of its machines is there as
+//! often, under other names, with other GPUs and jobs.
+//!
 //! `bench rewrite DATA_DIR CLUSTER` puts files of jobs that another program wrote into a lake, in the
 //! layout of ours, anew as we write them.
 
+mod copies;
+mod floor;
 mod steps;
 
 use std::fs::{self, File};
@@ -53,6 +61,21 @@ fn main() -> Result<()> {
         ["ingest", folder, data_dir, asked] => {
             alone(ingest(Path::new(folder), Path::new(data_dir), asked.parse()?))
         }
+        ["floor", ref texts @ .., out] if !texts.is_empty() => {
+            let out = Path::new(out);
+            fs::create_dir_all(out)?;
+            let (mut lines, mut rows) = (0, 0);
+            for text in texts {
+                let text = Path::new(text);
+                let file = out.join(format!("{}.parquet", day_of(text)?));
+                let counted = floor::floor(text, &file)?;
+                (lines, rows) = (lines + counted.0, rows + counted.1);
+            }
+            Ok(writeln!(std::io::stdout(), "{lines} {rows}")?)
+        }
+        ["copies", data_dir, cluster, copies] => {
+            say(alone(copies::copies(Path::new(data_dir), cluster, copies.parse()?))?)
+        }
         ["parse", text, asked] => say(steps::parse(Path::new(text), asked.parse()?)?),
         ["spans", folder, data_dir, day] => {
             say(alone(steps::spans(Path::new(folder), Path::new(data_dir), day.parse()?))?)
@@ -64,7 +87,7 @@ fn main() -> Result<()> {
         ["cycles", folder, nodes, jobs, looks, now] => {
             cycles(Path::new(folder), nodes.parse()?, jobs.parse()?, looks.parse()?, now.parse()?)
         }
-        _ => bail!("see bench/run, bench/gpus, bench/live and bench/instructions"),
+        _ => bail!("see bench/run, bench/scale, bench/gpus, bench/live and bench/instructions"),
     }
 }
 
