@@ -29,8 +29,8 @@ PAIRS = (
 class Process:
     """A command that runs on, and what it says."""
 
-    def __init__(self, words, log):
-        self.process = subprocess.Popen(words, env=os.environ | {"RUST_LOG": log}, stderr=subprocess.PIPE, text=True)
+    def __init__(self, words, environment, log):
+        self.process = subprocess.Popen(words, env=environment | {"RUST_LOG": log}, stderr=subprocess.PIPE, text=True)
         self.said, self.lines = [], queue.SimpleQueue()
         threading.Thread(target=self.listen, daemon=True).start()
 
@@ -63,11 +63,22 @@ def free_port():
         return tried.getsockname()[1]
 
 
-def executor(plimsoll, config, scheduler):
-    words = [plimsoll, "--config", config, "executor", "--scheduler", scheduler, "--listen", f"127.0.0.1:{free_port()}"]
-    started = Process(words, "warn,ballista_executor=info")
-    started.wait_for("Starting poll work loop")
-    return started
+@contextlib.contextmanager
+def cluster(plimsoll, config, environment=os.environ):
+    """A scheduler and two executors: how they are asked, and the executors."""
+    with contextlib.ExitStack() as stack:
+        scheduler = Process([plimsoll, "scheduler", "--listen", "127.0.0.1:0"], environment, "warn")
+        stack.callback(scheduler.end)
+        address = scheduler.wait_for(r"df://(\S+)").group(1)
+        executors = []
+        for _ in range(2):
+            words = [plimsoll, "--config", config, "executor", "--scheduler", address,
+                     "--listen", f"127.0.0.1:{free_port()}"]
+            executors.append(Process(words, environment, "warn,ballista_executor=info"))
+            stack.callback(executors[-1].end)
+        for each in executors:
+            each.wait_for("Starting poll work loop")
+        yield f"df://{address}", executors
 
 
 def ask(words):
@@ -138,14 +149,7 @@ def killed_in_between(plimsoll, config, engine, victim):
 
 def main(plimsoll, demo):
     config = f"{demo}/plimsoll.toml"
-    with contextlib.ExitStack() as stack:
-        scheduler = Process([plimsoll, "scheduler", "--listen", "127.0.0.1:0"], "warn")
-        stack.callback(scheduler.end)
-        address = scheduler.wait_for(r"df://(\S+)").group(1)
-        executors = [executor(plimsoll, config, address) for _ in range(2)]
-        for each in executors:
-            stack.callback(each.end)
-        engine = f"df://{address}"
+    with cluster(plimsoll, config) as (engine, executors):
         count = same_reports(plimsoll, config, engine)
         for each in executors:
             each.wait_for("Finished task")

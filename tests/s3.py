@@ -19,6 +19,8 @@ import time
 import urllib.error
 import urllib.request
 
+import distributed
+
 BUCKET = "lake"
 PERIOD = ["--from", "2026-03-05", "--to", "2026-03-08"]
 DEMO = ["demo", "--days", "3", "--until", "2026-03-08", "--seed", "7"]
@@ -118,6 +120,17 @@ def same_reports(plimsoll, environment, configs):
         sys.exit(f"only {count} of {len(names)} reports were answered")
 
 
+def same_by_executors(plimsoll, environment, config):
+    """Other machines read the store, too."""
+    with distributed.cluster(plimsoll, config, environment) as (engine, _):
+        for name in ("usage-by-user", "gpu-usage"):
+            words = [plimsoll, "--config", config, "report", name, *PERIOD, "--format", "json"]
+            here = run(words, environment)
+            there = subprocess.run([*words, "--engine", engine], env=environment, capture_output=True, text=True)
+            if (there.returncode, there.stdout) != (0, here) or distributed.NOTICE in there.stderr:
+                sys.exit(f"{name} by executors: {there.returncode}\n{there.stdout[:1000]}{there.stderr}")
+
+
 @contextlib.contextmanager
 def pages(plimsoll, environment, config):
     port = free_port()
@@ -185,6 +198,7 @@ def main(server, plimsoll):
             configs = [disk / "plimsoll.toml", demo / "plimsoll.toml"]
             same_reports(plimsoll, environment, configs)
             same_pages(plimsoll, environment, configs)
+            same_by_executors(plimsoll, environment, configs[1])
             on_disk, in_store = (folder / name for name in ("disk.toml", "store.toml"))
             on_disk.write_text(f'data_dir = "disk"\nzone = "UTC"\n{CLUSTERS}')
             in_store.write_text(f'data_dir = "{url}"\nstate_dir = "state"\nzone = "UTC"\n{CLUSTERS}')

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use ballista_core::config::TaskSchedulingPolicy;
@@ -10,10 +11,15 @@ use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use lake::Lake;
+use tokio::net::TcpStream;
 
 use crate::codec::Codec;
 use crate::only_lake::OnlyLake;
 use crate::{LARGEST_MESSAGE, show_logs};
+
+/// How long a scheduler may take to be there.
+const PATIENCE: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Works for a scheduler until the process is told to stop, and holds no more than so many bytes, or
 /// most of the memory. What passes between executors lies in a temporary folder meanwhile.
@@ -24,6 +30,7 @@ pub async fn execute(
     memory_limit: Option<u64>,
 ) -> Result<()> {
     show_logs();
+    wait_for(&scheduler).await?;
     let work = tempfile::Builder::new().prefix("plimsoll-executor-").tempdir();
     let work = work.context("cannot make a temporary folder; TMPDIR names another place")?;
     let work_folder = work.path().to_path_buf();
@@ -53,7 +60,22 @@ pub async fn execute(
         })),
         ..ExecutorProcessConfig::default()
     };
-    let (host, port) = (config.scheduler_host.clone(), config.scheduler_port);
     let executed = start_executor_process(Arc::new(config)).await;
-    executed.with_context(|| format!("cannot work for the scheduler at {host}:{port}"))
+    executed.with_context(|| format!("cannot work at {listen}"))
+}
+
+/// Waits until the scheduler is there: both may have been started at once.
+async fn wait_for((host, port): &(String, u16)) -> Result<()> {
+    let begun = Instant::now();
+    loop {
+        match TcpStream::connect((host.as_str(), *port)).await {
+            Ok(_) => return Ok(()),
+            Err(_) if begun.elapsed() < PATIENCE => tokio::time::sleep(PAUSE).await,
+            Err(error) => {
+                return Err(error).with_context(|| {
+                    format!("cannot reach the scheduler at {host}:{port}; `plimsoll scheduler` starts one")
+                });
+            }
+        }
+    }
 }
