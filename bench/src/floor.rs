@@ -38,7 +38,7 @@ pub(crate) fn floor(text: &Path, out: &Path) -> Result<(usize, usize)> {
     let mut writer = ArrowWriter::try_new(File::create(out)?, schema.clone(), Some(properties))?;
     let mut columns: Vec<StringBuilder> = names.iter().map(|_| StringBuilder::new()).collect();
     let mut row: Vec<&[u8]> = Vec::with_capacity(names.len());
-    let (mut line_count, mut row_count) = (1, 0);
+    let (mut line_count, mut row_count) = (1, 0_usize);
     let mut flush = |columns: &mut [StringBuilder]| -> Result<()> {
         let finished = columns.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef);
         Ok(writer.write(&RecordBatch::try_new(schema.clone(), finished.collect())?)?)
@@ -58,7 +58,7 @@ pub(crate) fn floor(text: &Path, out: &Path) -> Result<(usize, usize)> {
             }
         }
         row_count += 1;
-        if row_count % ROWS_A_BATCH == 0 {
+        if row_count.is_multiple_of(ROWS_A_BATCH) {
             flush(&mut columns)?;
         }
     }

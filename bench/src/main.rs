@@ -15,13 +15,11 @@
 //! `bench floor TEXT… OUT` reads files of `bench print`, cuts them into cells and writes these as Parquet into a
 //! folder: the least that taking them over can cost.
 //!
-//! `bench copies DATA_DIR CLUSTER COPIES` makes a pool so many times as large: each of its machines is there as
-//! often, under other names, with other GPUs and jobs.
+//! `bench note DATA_DIR CLUSTER` lets the tracker of a cluster know files that another program wrote.
 //!
 //! `bench rewrite DATA_DIR CLUSTER` puts files of jobs that another program wrote into a lake, in the
 //! layout of ours, anew as we write them.
 
-mod copies;
 mod floor;
 mod steps;
 
@@ -73,8 +71,8 @@ fn main() -> Result<()> {
             }
             Ok(writeln!(std::io::stdout(), "{lines} {rows}")?)
         }
-        ["copies", data_dir, cluster, copies] => {
-            say(alone(copies::copies(Path::new(data_dir), cluster, copies.parse()?))?)
+        ["note", data_dir, cluster] => {
+            alone(async { Lake::open(Path::new(data_dir))?.writer(cluster).await?.finish().await })
         }
         ["parse", text, asked] => say(steps::parse(Path::new(text), asked.parse()?)?),
         ["spans", folder, data_dir, day] => {
