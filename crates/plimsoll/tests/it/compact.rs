@@ -5,9 +5,21 @@ use std::path::Path;
 
 use crate::demo::DEMO;
 use crate::program::plimsoll;
+use crate::stub::configure;
 
-/// The demo's history, of which somebody has lost the sums of jobs and what is known of the files.
+/// The demo's clusters, looked at as often as it looks.
+const CLUSTERS: &str = r#"
+    zone = "UTC"
+    cluster = [
+        { name = "alder", kind = "slurm", cadence = "10m" },
+        { name = "tamarack", kind = "htcondor", cadence = "10m" },
+    ]
+"#;
+
+/// The demo's history, of which the sums of jobs are lost, and all that is known of its files. Its last
+/// day was not over when it was collected.
 fn neglected(folder: &Path) {
+    configure(folder, CLUSTERS);
     copy(&DEMO.folder.path().join("plimsoll-demo"), &folder.join("data"));
     for name in ["processed/job_day", "processed/node_day", "tracker"] {
         fs::remove_dir_all(folder.join("data").join(name)).unwrap();
@@ -50,10 +62,12 @@ fn files(folder: &Path) -> Vec<(String, std::time::SystemTime)> {
 const ASKED: [&str; 5] =
     ["usage-by-user", "usage-by-node", "daily", "gpu-usage", "backfill-summary"];
 
-fn answers(folder: &Path) -> Vec<String> {
+/// What reports say of a lake, by the configuration in a folder.
+fn answers(folder: &Path, lake: &Path) -> Vec<String> {
+    let lake = lake.to_str().unwrap();
     let answer = |name: &&str| {
         let period = ["--from", "2026-03-04", "--to", "2026-03-09", "--format", "csv"];
-        let said = plimsoll(folder, &[&["report", name][..], &period].concat());
+        let said = plimsoll(folder, &[&["--data-dir", lake, "report", name][..], &period].concat());
         assert_eq!(said.status, 0, "{name}: {}", said.stderr);
         said.stdout
     };
@@ -64,8 +78,9 @@ fn answers(folder: &Path) -> Vec<String> {
 fn what_was_neglected_is_put_in_order_and_reports_say_what_they_said() {
     let folder = tempfile::tempdir().unwrap();
     neglected(folder.path());
+    let demo = DEMO.folder.path().join("plimsoll-demo");
+    let before = answers(folder.path(), &demo);
     let data = folder.path().join("data");
-    let before = answers(folder.path());
     let found = files(&data);
 
     let told = plimsoll(folder.path(), &["compact", "--dry-run"]);
@@ -79,14 +94,15 @@ fn what_was_neglected_is_put_in_order_and_reports_say_what_they_said() {
 
     let done = plimsoll(folder.path(), &["compact"]);
     assert_eq!(done.status, 0);
-    // 80 and 300 GPUs, looked at 144 times in the last day.
+    // 80 and 300 GPUs, looked at 144 times in the last day; what was seen last holds on into the next,
+    // of each a span.
     assert_eq!(
         done.stderr,
-        "alder: made 805 spans of 11520 samples, 1 day of GPUs, added up 4 days of jobs\n\
-         tamarack: made 2282 spans of 43200 samples, 1 day of GPUs, added up 5 days of jobs\n"
+        "alder: made 885 spans of 11520 samples, 2 days of GPUs, added up 4 days of jobs\n\
+         tamarack: made 2582 spans of 43200 samples, 2 days of GPUs, added up 5 days of jobs\n"
     );
     assert!(data.join("processed/job_day/cluster=alder/date=2026-03-07").exists());
-    assert_eq!(answers(folder.path()), before);
+    assert_eq!(answers(folder.path(), &data), before);
 
     let found = files(&data);
     for words in [&["compact"][..], &["compact", "--dry-run"]] {
