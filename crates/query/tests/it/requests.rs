@@ -4,19 +4,21 @@
 use std::fmt;
 use std::path::Path as FilePath;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use jiff::civil::{Date, date};
-use lake::{Lake, Place, StoreSettings};
+use lake::{Lake, LakeFile, Place, StoreSettings};
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
     CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
+use record::{Job, Record};
+use report::Value;
 use sqllogictest::AsyncDB;
 
 use crate::site::{Site, period};
@@ -25,12 +27,19 @@ use crate::site::{Site, period};
 #[derive(Debug, Default)]
 struct Counting {
     store: InMemory,
-    requests: Arc<AtomicUsize>,
+    asked: Arc<Asked>,
+}
+
+#[derive(Debug, Default)]
+struct Asked {
+    requests: AtomicUsize,
+    /// How many were read.
+    bytes: AtomicU64,
 }
 
 impl Counting {
     fn count(&self) {
-        self.requests.fetch_add(1, Ordering::SeqCst);
+        self.asked.requests.fetch_add(1, Ordering::SeqCst);
     }
 
     /// A list comes in pages of a thousand names, as from Amazon's S3.
@@ -38,11 +47,11 @@ impl Counting {
         &self,
         listed: BoxStream<'static, Result<ObjectMeta>>,
     ) -> BoxStream<'static, Result<ObjectMeta>> {
-        let requests = self.requests.clone();
-        requests.fetch_add(1, Ordering::SeqCst);
+        self.count();
+        let asked = self.asked.clone();
         let counted = listed.enumerate().map(move |(place, listed)| {
             if place > 0 && place % 1000 == 0 {
-                requests.fetch_add(1, Ordering::SeqCst);
+                asked.requests.fetch_add(1, Ordering::SeqCst);
             }
             listed
         });
@@ -59,7 +68,12 @@ impl ObjectStore for Counting {
 
     async fn get_opts(&self, path: &Path, get: GetOptions) -> Result<GetResult> {
         self.count();
-        self.store.get_opts(path, get).await
+        let is_read = !get.head;
+        let got = self.store.get_opts(path, get).await?;
+        if is_read {
+            self.asked.bytes.fetch_add(got.range.end - got.range.start, Ordering::SeqCst);
+        }
+        Ok(got)
     }
 
     fn delete_stream(
@@ -107,9 +121,9 @@ impl fmt::Display for Counting {
 }
 
 /// A cluster with a job and a GPU, each busy for an hour of every day from one until another.
-async fn history(first: Date, last: Date) -> (Site, Arc<AtomicUsize>) {
+async fn history(first: Date, last: Date) -> (Site, Arc<Asked>) {
     let store = Counting::default();
-    let requests = store.requests.clone();
+    let asked = store.asked.clone();
     let place = FilePath::new("s3://bucket/lake");
     let place = Place::read(place, FilePath::new("/"), &StoreSettings::default()).unwrap();
     let mut site = Site::new();
@@ -136,34 +150,86 @@ async fn history(first: Date, last: Date) -> (Site, Arc<AtomicUsize>) {
     ] {
         site.run(&statement).await.unwrap();
     }
-    (site, requests)
+    (site, asked)
 }
 
 /// The requests of a report by one who knows nothing yet.
-async fn cold(site: &Site, requests: &AtomicUsize, analysis: &query::Analysis) -> usize {
-    let before = requests.load(Ordering::SeqCst);
+async fn cold(site: &Site, asked: &Asked, analysis: &query::Analysis) -> usize {
+    let before = asked.requests.load(Ordering::SeqCst);
     let report = query::run(&site.lake, analysis, &site.question).await.unwrap();
     assert_eq!(report.coverage.skipped, [], "{}", analysis.name);
-    requests.load(Ordering::SeqCst) - before
+    asked.requests.load(Ordering::SeqCst) - before
 }
 
 #[tokio::test]
 async fn a_week_of_five_years_takes_at_most_fifty_requests_in_every_report() {
-    let (mut site, requests) = history(date(2021, 1, 1), date(2026, 1, 1)).await;
+    let (mut site, asked) = history(date(2021, 1, 1), date(2026, 1, 1)).await;
     site.question.period = period("2025-12-22T00:00:00Z", "2025-12-29T00:00:00Z", "UTC").unwrap();
     for analysis in query::ANALYSES {
         site.ask_about(analysis, "ann");
-        let taken = cold(&site, &requests, analysis).await;
+        let taken = cold(&site, &asked, analysis).await;
         assert!(taken <= 50, "{} takes {taken}", analysis.name);
     }
     site.question.options.clear();
     // The clusters are looked for in nine tables and their tracker is read; jobs and their sums are listed
     // since the first day of the week, and the sums of its seven days are read.
     let usage = query::analysis("usage-by-user").unwrap();
-    assert_eq!(cold(&site, &requests, usage).await, 9 + 1 + 2 + 7);
+    assert_eq!(cold(&site, &asked, usage).await, 9 + 1 + 2 + 7);
     let report = query::run(&site.lake, usage, &site.question).await.unwrap();
     assert_eq!(report.table.rows.len(), 1);
     // Five years ago a second page of names has to be asked for.
     site.question.period = period("2021-03-01T00:00:00Z", "2021-03-08T00:00:00Z", "UTC").unwrap();
-    assert_eq!(cold(&site, &requests, usage).await, 9 + 1 + 4 + 7);
+    assert_eq!(cold(&site, &asked, usage).await, 9 + 1 + 4 + 7);
+}
+
+/// The file of the only day.
+async fn file_of_jobs(site: &Site) -> LakeFile {
+    let trackers = site.lake.trackers().await.unwrap();
+    site.lake.files(&Job::TABLE, &trackers).await.unwrap().remove(0)
+}
+
+/// A text that hardly anything can be saved of.
+fn noise(length: usize, seed: u64) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut state = seed;
+    let letters = (0..length).map(|_| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        LETTERS[(state >> 58) as usize] as char
+    });
+    letters.collect()
+}
+
+#[tokio::test]
+async fn of_a_large_file_those_parts_are_read_that_are_needed() {
+    const JOBS: u64 = 48;
+    const NAME: usize = 300_000;
+    let (mut site, asked) = history(date(2026, 1, 1), date(2026, 1, 2)).await;
+    site.question.period = period("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "UTC").unwrap();
+    let file = file_of_jobs(&site).await;
+    let one: Vec<Job> = site.lake.read(&file.cluster, &file.meta.location).await.unwrap();
+    let jobs: Vec<Job> = (1..=JOBS)
+        .map(|number| Job {
+            job_id: format!("{number}").into(),
+            job_name: Some(noise(NAME, number).into()),
+            ..one[0].clone()
+        })
+        .collect();
+    let mut writer = site.lake.writer(&file.cluster).await.unwrap();
+    writer.upsert(&jobs).await.unwrap();
+    writer.finish().await.unwrap();
+    let size = file_of_jobs(&site).await.meta.size;
+    assert!(size > 8 * 1024 * 1024, "a file of {size} bytes is read at once");
+
+    let mut answers = Vec::new();
+    for sql in ["SELECT sum(alloc_cpus) FROM job", "SELECT sum(length(job_name)) FROM job"] {
+        let before = asked.bytes.load(Ordering::SeqCst);
+        let report = query::sql(&site.lake, sql, 10, &site.question).await.unwrap();
+        let Value::Integer(sum) = report.table.rows[0][0] else { panic!("{:?}", report.table) };
+        answers.push((sum, asked.bytes.load(Ordering::SeqCst) - before));
+    }
+    let [(cpus, few), (letters, many)] = answers[..] else { panic!("two questions") };
+    // Four of each job, of which one was there before.
+    assert_eq!((cpus, letters), (4 * (JOBS as i64 + 1), (JOBS * NAME as u64) as i64));
+    assert!(few < size / 10, "{few} of {size} bytes");
+    assert!(many > size * 9 / 10, "{many} of {size} bytes");
 }
