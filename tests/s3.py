@@ -92,8 +92,7 @@ def files(root):
     return {str(path.relative_to(root)): path.read_bytes() for path in paths}
 
 
-def same_files(where, disk, store):
-    there, here = files(disk), files(store)
+def same_objects(where, there, here):
     if there.keys() != here.keys():
         sys.exit(f"{where}: {sorted(there.keys() ^ here.keys())[:5]} are in one lake and not in the other")
     differ = [name for name in there if there[name] != here[name]]
@@ -176,40 +175,61 @@ def one_takes_over(plimsoll, environment, config, lease):
         sys.exit(f"the first ended with {first.returncode}: {said}")
 
 
-def crate_tests(environment):
+def crate_tests(environment, store):
     """The tests of the lake's crate, of which each has a lake of its own."""
     words = ["cargo", "test", "--workspace", "--all-features", "--locked", "--lib", "--no-run", "--message-format", "json"]
     built = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     made = [json.loads(line) for line in built.splitlines() if line.startswith("{")]
     programs = [each["executable"] for each in made
                 if each.get("executable") and each["target"]["name"] == "lake"]
-    run([programs[0]], environment | {"PLIMSOLL_TEST_STORE": f"s3://{BUCKET}/tests"}, cwd="crates/lake")
+    run([programs[0]], environment | {"PLIMSOLL_TEST_STORE": store}, cwd="crates/lake")
+
+
+def same_as_collected(plimsoll, environment, folder, url, objects):
+    """The demo on the disk and in a store; gives the files that say where they are."""
+    disk, demo = folder / "disk", folder / "demo"
+    run([plimsoll, *DEMO, disk], environment)
+    run([plimsoll, "--data-dir", url, *DEMO, demo], environment)
+    there = files(disk)
+    if len(there) < 50:
+        sys.exit(f"the demo has only {len(there)} files")
+    same_objects("as collected", there, objects())
+    configs = [disk / "plimsoll.toml", demo / "plimsoll.toml"]
+    same_reports(plimsoll, environment, configs)
+    return configs
+
+
+def collected_by(plimsoll, environment, folder, url):
+    """Two sites that collect into the lakes of the demo."""
+    on_disk, in_store = (folder / name for name in ("disk.toml", "store.toml"))
+    on_disk.write_text(f'data_dir = "disk"\nzone = "UTC"\n{CLUSTERS}')
+    in_store.write_text(f'data_dir = "{url}"\nstate_dir = "state"\nzone = "UTC"\n{CLUSTERS}')
+    tried = run([plimsoll, "--config", in_store, "test"], environment)
+    if f"{url} can be written" not in tried:
+        sys.exit(f"plimsoll test says:\n{tried}")
+    return on_disk, in_store
+
+
+def same_derived_again(plimsoll, environment, folder, sites, objects):
+    for site in sites:
+        run([plimsoll, "--config", site, "reprocess"], environment)
+    same_objects("derived again", files(folder / "disk"), objects())
 
 
 def main(server, plimsoll):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        disk, demo, root = folder / "disk", folder / "demo", folder / "buckets"
+        root = folder / "buckets"
         with s3_server(server, root) as environment:
-            url, objects = f"s3://{BUCKET}/demo", root / BUCKET / "demo"
-            run([plimsoll, *DEMO, disk], environment)
-            run([plimsoll, "--data-dir", url, *DEMO, demo], environment)
-            same_files("as collected", disk, objects)
-            configs = [disk / "plimsoll.toml", demo / "plimsoll.toml"]
-            same_reports(plimsoll, environment, configs)
+            url, stored = f"s3://{BUCKET}/demo", root / BUCKET / "demo"
+            objects = lambda: files(stored)
+            configs = same_as_collected(plimsoll, environment, folder, url, objects)
             same_pages(plimsoll, environment, configs)
             same_by_executors(plimsoll, environment, configs[1])
-            on_disk, in_store = (folder / name for name in ("disk.toml", "store.toml"))
-            on_disk.write_text(f'data_dir = "disk"\nzone = "UTC"\n{CLUSTERS}')
-            in_store.write_text(f'data_dir = "{url}"\nstate_dir = "state"\nzone = "UTC"\n{CLUSTERS}')
-            tried = run([plimsoll, "--config", in_store, "test"], environment)
-            if f"{url} can be written" not in tried:
-                sys.exit(f"plimsoll test says:\n{tried}")
-            one_takes_over(plimsoll, environment, in_store, objects / "lock" / "alder.json")
-            for config in (on_disk, in_store):
-                run([plimsoll, "--config", config, "reprocess"], environment)
-            same_files("derived again", disk, objects)
-            crate_tests(environment)
+            sites = collected_by(plimsoll, environment, folder, url)
+            one_takes_over(plimsoll, environment, sites[1], stored / "lock" / "alder.json")
+            same_derived_again(plimsoll, environment, folder, sites, objects)
+            crate_tests(environment, f"s3://{BUCKET}/tests")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 /// Holds a cluster's lock until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -45,7 +45,14 @@ impl Lock {
             .and_then(|()| file.rewind())
             .and_then(|()| writeln!(file, "{}", std::process::id()))
             .with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
+    }
+}
+
+impl Drop for Lock {
+    /// That the file is closed is not enough: a child has it, too, from its birth until its program runs.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
     }
 }
 
@@ -62,7 +69,11 @@ pub(crate) fn holder(root: &Path, cluster: &str) -> Result<Option<String>> {
     // Shared, and let go at once: a collector that begins at this very moment is refused only if
     // it comes between the two.
     match file.try_lock_shared() {
-        Ok(()) => Ok(None),
+        Ok(()) => {
+            // As when a lock is dropped.
+            let _ = file.unlock();
+            Ok(None)
+        }
         Err(TryLockError::WouldBlock) => {
             let mut process = String::new();
             // Who holds it is good to know, no more.
@@ -72,5 +83,23 @@ pub(crate) fn holder(root: &Path, cluster: &str) -> Result<Option<String>> {
         Err(TryLockError::Error(error)) => {
             Err(error).with_context(|| format!("cannot lock {}", path.display()))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_free_once_it_is_dropped_though_a_child_has_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = Lock::take(folder.path(), "maple").unwrap();
+        // As a child has it.
+        let inherited = lock.file.try_clone().unwrap();
+        assert!(Lock::take(folder.path(), "maple").is_err());
+        drop(lock);
+        assert_eq!(holder(folder.path(), "maple").unwrap(), None);
+        Lock::take(folder.path(), "maple").unwrap();
+        drop(inherited);
     }
 }

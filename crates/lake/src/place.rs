@@ -109,6 +109,17 @@ impl StorePlace {
         Ok(Arc::new(PrefixStore::new(store, prefix)))
     }
 
+    /// The variables of the environment by which such a store is reached first of all.
+    pub fn variables(&self) -> &'static str {
+        match ObjectStoreScheme::parse(&self.url) {
+            Ok((ObjectStoreScheme::GoogleCloudStorage, _)) => "GOOGLE_SERVICE_ACCOUNT",
+            Ok((ObjectStoreScheme::MicrosoftAzure, _)) => {
+                "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY"
+            }
+            _ => "AWS_REGION and AWS_ENDPOINT_URL",
+        }
+    }
+
     fn shown(&self) -> &str {
         self.url.as_str().trim_end_matches('/')
     }

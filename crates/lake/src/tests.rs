@@ -198,7 +198,9 @@ async fn a_tracker_that_was_lost_is_read_from_the_files() {
     assert_eq!(lake.tracker("maple").await.unwrap(), Tracker::default());
     let mut found = lake.writer("maple").await.unwrap().tracker().clone();
     for (name, facts) in &mut found.files {
-        facts.modified = tracker.files[name].modified; // sums of days were made again
+        // Sums of days were made again, and are another object then where a tag is not made of the bytes.
+        let known = &tracker.files[name];
+        (facts.modified, facts.e_tag) = (known.modified, known.e_tag.clone());
     }
     assert_eq!(found, tracker);
 }

@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         // Whoever reads our output has read enough, as in `plimsoll report daily | head`.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&format!("error: {error:#}"));
+            complain(&format!("error: {}", words(&error)));
             ExitCode::from(2)
         }
     }
@@ -162,10 +162,36 @@ pub(crate) fn complain(message: &str) {
     let _ = writeln!(io::stderr(), "{message}");
 }
 
+/// What went wrong and why. Some libraries say in an error what its cause says; it is said once.
+pub(crate) fn words(error: &anyhow::Error) -> String {
+    let mut words = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !words.contains(&cause) {
+            words = format!("{words}: {cause}");
+        }
+    }
+    words
+}
+
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
             .downcast_ref::<io::Error>()
             .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::words;
+
+    #[test]
+    fn a_cause_that_was_said_is_not_said_again() {
+        let refused = anyhow!("403: denied");
+        let asked = refused.context("cannot ask s3.example.org: 403: denied");
+        let read = asked.context("cannot read job.parquet");
+        assert_eq!(words(&read), "cannot read job.parquet: cannot ask s3.example.org: 403: denied");
+    }
 }

@@ -226,7 +226,15 @@ impl From<&KindOf<&str>> for Kind {
 
 /// A number in millionths, rounded. Whole numbers add up to the same sum in any order.
 pub fn millionths(number: f64) -> i128 {
-    let scaled = number * 1e6;
+    whole(number * f64::from(MILLION))
+}
+
+/// The same in thousandths: for memory times time, of whose sum in millionths a float soon loses digits.
+pub fn thousandths(number: f64) -> i128 {
+    whole(number * f64::from(THOUSAND))
+}
+
+fn whole(scaled: f64) -> i128 {
     let away_from_zero = scaled + 0.5_f64.copysign(scaled);
     // The narrow conversion is one instruction, the wide one a function.
     if away_from_zero.abs() < i64::MAX as f64 {
@@ -236,20 +244,23 @@ pub fn millionths(number: f64) -> i128 {
     }
 }
 
-/// A sum to the millionth, the same in whatever order it is made; unknown until something
+/// A sum to so many parts of one, the same in whatever order it is made; unknown until something
 /// known is added.
 #[derive(Default)]
-struct Sum(Option<i128>);
+struct Sum<const PARTS: u32 = MILLION>(Option<i128>);
 
-impl Sum {
+const MILLION: u32 = 1_000_000;
+const THOUSAND: u32 = 1_000;
+
+impl<const PARTS: u32> Sum<PARTS> {
     fn add(&mut self, number: Option<f64>) {
         if let Some(number) = number {
-            *self.0.get_or_insert(0) += millionths(number);
+            *self.0.get_or_insert(0) += whole(number * f64::from(PARTS));
         }
     }
 
     fn value(&self) -> Option<f64> {
-        self.0.map(|millionths| millionths as f64 / 1e6)
+        self.0.map(|parts| parts as f64 / f64::from(PARTS))
     }
 }
 
@@ -261,13 +272,13 @@ struct Sums {
     run: Sum,
     cpu: Sum,
     gpu: Sum,
-    memory: Sum,
+    memory: Sum<THOUSAND>,
     cpu_used: Sum,
     cpu_measured: Sum,
     cpu_wasted: Sum,
-    memory_used: Sum,
-    memory_measured: Sum,
-    memory_wasted: Sum,
+    memory_used: Sum<THOUSAND>,
+    memory_measured: Sum<THOUSAND>,
+    memory_wasted: Sum<THOUSAND>,
     waited: i64,
     wait: Sum,
 }

@@ -21,6 +21,7 @@ use record::{Collection, GpuSample, Job, Live, Reject, Text, is_nonsense};
 use source::{Machine, Parsed, Parser, Rejected};
 
 use crate::config::{Cluster, Kind};
+use crate::words;
 
 pub(crate) use fetch::{Answer, is_about_jobs_of_scontrol};
 
@@ -259,7 +260,7 @@ impl Collector {
 
     /// Something that went wrong and changed nothing.
     fn finding(&mut self, error: &anyhow::Error) -> Change {
-        self.summary.failures.push(format!("{}: {error:#}", self.cluster.name));
+        self.summary.failures.push(format!("{}: {}", self.cluster.name, words(error)));
         Change::default()
     }
 

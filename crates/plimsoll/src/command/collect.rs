@@ -19,7 +19,7 @@ use crate::cli::Collect;
 use crate::collector::{Collector, Summary, Wanted};
 use crate::command::{live, output};
 use crate::config::{Cluster, Config, Sink};
-use crate::{Outcome, complain};
+use crate::{Outcome, complain, words};
 
 pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome> {
     let clusters = chosen(config, &arguments.cluster)?;
@@ -50,7 +50,7 @@ pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome>
         return Ok(if summary.is_clean() { Outcome::Done } else { Outcome::Findings });
     };
     for error in errors {
-        complain(&format!("error: {error:#}"));
+        complain(&format!("error: {}", words(&error)));
     }
     Err(last)
 }
@@ -174,7 +174,7 @@ async fn cycles(
         let began = machine.now();
         match collect(&order, &cluster, &machine).await {
             Ok(summary) => say(&format!("{name}: {}", summary.line())),
-            Err(error) => say(&format!("error: {error:#}")),
+            Err(error) => say(&format!("error: {}", words(&error))),
         }
         let ended = machine.now();
         let took = Duration::try_from(ended.duration_since(began)).unwrap_or_default();

@@ -10,7 +10,7 @@ use source::{Live, Machine};
 use crate::cli::Compact;
 use crate::command::collect::progress;
 use crate::config::Config;
-use crate::{Outcome, complain};
+use crate::{Outcome, complain, words};
 
 pub(crate) async fn run(config: &Config, arguments: &Compact) -> Result<Outcome> {
     let lake = Lake::open(&config.data_dir)?.with_zone(&config.zone);
@@ -40,7 +40,7 @@ pub(crate) async fn run(config: &Config, arguments: &Compact) -> Result<Outcome>
         return Ok(if failures.is_empty() { Outcome::Done } else { Outcome::Findings });
     };
     for error in errors {
-        complain(&format!("error: {error:#}"));
+        complain(&format!("error: {}", words(&error)));
     }
     Err(last)
 }

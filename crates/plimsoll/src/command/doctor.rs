@@ -19,19 +19,19 @@ use source::slurm::{
 };
 use source::{Command, Failure, Live, Machine};
 
-use crate::Outcome;
 use crate::cli::Test;
 use crate::command::{live, output};
 use crate::config::{Cluster, Config, Kind};
+use crate::{Outcome, words};
 
 pub(crate) async fn run(config: &Config, arguments: &Test) -> Result<Outcome> {
     let format = output::format(&arguments.output)?;
     let now = Live::default().now();
     let mut checks = Vec::new();
     checks.push(configuration(config));
-    match config.data_dir.folder() {
-        Some(folder) => checks.extend(data_folder(folder)),
-        None => checks.push(data_store(&config.data_dir).await),
+    match &config.data_dir {
+        Place::Folder(folder) => checks.extend(data_folder(folder)),
+        Place::Store(store) => checks.push(data_store(&config.data_dir, store.variables()).await),
     }
     let clusters = match config.path {
         Some(_) if config.clusters.is_empty() => Vec::new(),
@@ -241,7 +241,7 @@ fn data_folder(data_dir: &Path) -> Vec<Check> {
 }
 
 /// Whether the history can be written where it is on object storage.
-async fn data_store(data_dir: &Place) -> Check {
+async fn data_store(data_dir: &Place, variables: &str) -> Check {
     let probed = async { Lake::open(data_dir)?.probe_store().await };
     match probed.await {
         Ok(()) => {
@@ -250,9 +250,11 @@ async fn data_store(data_dir: &Place) -> Check {
         }
         Err(error) => Check::fail(
             "data store",
-            format!("{error:#}"),
-            "see that the variables by which the store is reached are set, such as AWS_REGION and \
-             AWS_ENDPOINT_URL, and that it knows If-Match and If-None-Match",
+            words(&error),
+            format!(
+                "see that there is such a bucket or container, that the variables are set by which \
+                 the store is reached, such as {variables}, and that it puts objects on conditions"
+            ),
         ),
     }
 }
@@ -488,7 +490,7 @@ async fn history(lake: &Lake, cluster: &Cluster, now: Timestamp) -> Vec<Check> {
         }
         Err(error) => checks.push(Check::fail(
             "lock",
-            format!("{error:#}"),
+            words(&error),
             "give the data folder to the user that runs plimsoll",
         )),
     }
@@ -496,7 +498,7 @@ async fn history(lake: &Lake, cluster: &Cluster, now: Timestamp) -> Vec<Check> {
         Ok(runs) => checks.push(last_collection(&runs, now)),
         Err(error) => checks.push(Check::fail(
             "history",
-            format!("{error:#}"),
+            words(&error),
             "see that the data folder can be read, or restore the file from a copy",
         )),
     }

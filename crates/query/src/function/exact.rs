@@ -1,7 +1,8 @@
-//! `exact(number)`: a number to the millionth, as a decimal.
+//! `exact(number)`, a number to the millionth, and `thousandths(number)`, one to the thousandth, as decimals.
 //!
 //! Decimals add up to the same sum in any order. Floating-point numbers do not, and the order in
-//! which threads finish would show in the last digits of a report.
+//! which threads finish would show in the last digits of a report. Memory times time is added up in
+//! thousandths, as in the sums of days: what a float has of a day's sum in millionths is not all of it.
 
 use std::sync::Arc;
 
@@ -9,27 +10,34 @@ use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type};
 use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Volatility, create_udf};
-use record::millionths;
+use record::{millionths, thousandths};
 
 const PRECISION: u8 = 38;
-const SCALE: i8 = 6;
 
-pub(super) fn function() -> ScalarUDF {
+pub(super) fn functions() -> [ScalarUDF; 2] {
+    [function("exact", 6, millionths), function("thousandths", 3, thousandths)]
+}
+
+fn function(name: &str, scale: i8, whole: fn(f64) -> i128) -> ScalarUDF {
     create_udf(
-        "exact",
+        name,
         vec![DataType::Float64],
-        DataType::Decimal128(PRECISION, SCALE),
+        DataType::Decimal128(PRECISION, scale),
         Volatility::Immutable,
-        Arc::new(exact),
+        Arc::new(move |arguments: &[ColumnarValue]| decimals(arguments, scale, whole)),
     )
 }
 
-fn exact(arguments: &[ColumnarValue]) -> Result<ColumnarValue> {
+fn decimals(
+    arguments: &[ColumnarValue],
+    scale: i8,
+    whole: fn(f64) -> i128,
+) -> Result<ColumnarValue> {
     let arrays = ColumnarValue::values_to_arrays(arguments)?;
     let [numbers] = &arrays[..] else { unreachable!("the signature has one argument") };
     let decimals = numbers
         .as_primitive::<Float64Type>()
-        .unary::<_, Decimal128Type>(millionths)
-        .with_precision_and_scale(PRECISION, SCALE)?;
+        .unary::<_, Decimal128Type>(whole)
+        .with_precision_and_scale(PRECISION, scale)?;
     Ok(ColumnarValue::Array(Arc::new(decimals)))
 }

@@ -75,10 +75,10 @@ impl Known {
         let zone = &self.zone;
         let mut functions = judged::functions(&self.judgement);
         functions.extend(pieces::functions(zone));
+        functions.extend(exact::functions());
         functions.extend([
             seconds_between::function(),
             days_touched::function(zone),
-            exact::function(),
             nodes_of::function(),
             gpus_of::function(),
             hour_of_week::function(zone),
