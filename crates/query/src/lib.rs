@@ -70,7 +70,7 @@ pub use picture::{
     granted_trend, heatmap, scatter, selected, trend,
 };
 pub use pseudonym::Secret;
-pub use session::Session;
+pub use session::{Session, no_such_cluster};
 pub use sight::{Hidden, Sight};
 pub use status::{holdings, status};
 pub use term::{TERMS, Term};

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringViewArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{MemorySchemaProvider, TableProvider};
@@ -211,7 +211,7 @@ impl Session {
         let plan = frame.create_physical_plan().await?;
         let rows = engine.run(plan, &settings, known).await;
         // Of what happened elsewhere one line is enough here.
-        rows.map_err(|error| anyhow::anyhow!("{}", first_line(&error.strip_backtrace())))
+        rows.map_err(|error| anyhow!("{}", first_line(&error.strip_backtrace())))
     }
 
     /// What every GPU did in the period.
@@ -271,7 +271,7 @@ impl Session {
             .context
             .sql_with_options(sql, read_only)
             .await
-            .map_err(|error| anyhow::anyhow!("{}", explain(&error.strip_backtrace())))?;
+            .map_err(|error| anyhow!("{}", explain(&error.strip_backtrace())))?;
         let schema = Arc::new(frame.schema().as_arrow().clone());
         // How a statement is planned is asked of who plans it.
         let is_about_plan =
@@ -342,7 +342,7 @@ impl Session {
 fn in_words(error: DataFusionError) -> anyhow::Error {
     let words = error.strip_backtrace();
     let error = anyhow::Error::from(error);
-    if memory::is_exhausted(&error) { error } else { anyhow::anyhow!("{words}") }
+    if memory::is_exhausted(&error) { error } else { anyhow!("{words}") }
 }
 
 /// The same session, which looks at the columns that decide before it reads the others: it pays where
@@ -363,12 +363,17 @@ fn check_clusters(lake: &Lake, trackers: &Trackers, question: &Question) -> Resu
         if known.is_empty() {
             bail!("there is no cluster {name:?} in {}: nothing was collected yet", lake.place());
         }
-        match nearest(name, known.iter().copied()) {
-            Some(near) => bail!("there is no cluster {name:?}; did you mean {near:?}?"),
-            None => bail!("there is no cluster {name:?}; there are {}", known.join(", ")),
-        }
+        return Err(no_such_cluster(name, &known));
     }
     Ok(())
+}
+
+/// That a cluster is none of those that are known.
+pub fn no_such_cluster(name: &str, known: &[&str]) -> anyhow::Error {
+    match nearest(name, known.iter().copied()) {
+        Some(near) => anyhow!("there is no cluster {name:?}; did you mean {near:?}?"),
+        None => anyhow!("there is no cluster {name:?}; there are {}", known.join(", ")),
+    }
 }
 
 /// The table `user_group`: which user is in which group, by configuration.

@@ -112,10 +112,8 @@ async fn chosen(lake: &Lake, names: &[String]) -> Result<Vec<String>> {
     }
     for name in names {
         if !known.contains(name) {
-            match query::nearest(name, known.iter().map(String::as_str)) {
-                Some(near) => bail!("there is no cluster {name:?}; did you mean {near:?}?"),
-                None => bail!("there is no cluster {name:?}; there are {}", known.join(", ")),
-            }
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            return Err(query::no_such_cluster(name, &known));
         }
     }
     Ok(known.into_iter().filter(|name| names.is_empty() || names.contains(name)).collect())
