@@ -8,7 +8,7 @@ use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
 use lake::{Archive, Asked};
 use source::elasticsearch::{self, Purpose};
-use source::{Command, Failure, Machine};
+use source::{Command, Failure, Machine, Parsed, Parser};
 
 use crate::config::SearchServer;
 
@@ -57,6 +57,12 @@ impl Answer {
             None if self.is_about_daemons() => format!("{program} -any"),
             None => program.to_owned(),
         }
+    }
+
+    /// What a parser makes of what was printed.
+    pub(super) fn parsed<T>(&self, mut parser: impl Parser<T>) -> Result<Parsed<T>> {
+        lake::replay(&self.frame, &mut |piece| parser.push(piece))?;
+        Ok(parser.finish())
     }
 
     /// What was printed.

@@ -276,11 +276,8 @@ impl Collector {
     }
 
     /// Reads an answer. That there is none is part of what is read.
-    fn read<T>(&mut self, answer: &Answer, mut parser: impl Parser<T>) -> Result<Read<T>> {
-        self.read_by(answer, || {
-            lake::replay(&answer.frame, &mut |piece| parser.push(piece))?;
-            Ok(parser.finish())
-        })
+    fn read<T>(&mut self, answer: &Answer, parser: impl Parser<T>) -> Result<Read<T>> {
+        self.read_by(answer, || answer.parsed(parser))
     }
 
     /// The same by what a function makes of it.

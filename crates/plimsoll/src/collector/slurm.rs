@@ -14,7 +14,8 @@ use source::slurm::{
     Offered, Sacct, ScontrolNode, Squeue, Waiting, gpu_samples, has_gpus, left_the_queue, sacct,
     sacct_fields, scontrol_show_job, scontrol_show_node, seen_nodes, squeue,
 };
-use source::{Command, Machine};
+use source::{Command, Machine, Parsed};
+use tokio::task::JoinHandle;
 
 use super::plan::{Window, all, due};
 use super::{
@@ -190,7 +191,8 @@ impl Collector {
     ///
     /// A job is printed for every window that it touched and lies on the day of its submission, so
     /// what belongs to earlier days waits until they have been asked about: each file is written
-    /// once. That windows were collected is said when all of it is written, a week at a time.
+    /// once. That windows were collected is said when all of it is written, a week at a time. While what
+    /// one answer tells of is written, the next one is read.
     pub(super) async fn take_jobs(
         &mut self,
         answers: impl Stream<Item = Result<Answer>>,
@@ -199,7 +201,7 @@ impl Collector {
         let mut answers = std::pin::pin!(answers);
         let mut seen = Seen { is_whole: true, ..Seen::default() };
         let mut earlier: Vec<Job> = Vec::new();
-        // Where the jobs of one answer were, those of the next are put.
+        // Where the jobs of one answer were, those of the next but one are put.
         let mut room: Vec<Job> = Vec::new();
         if let Some(queue) = &self.queue {
             seen.set_aside.extend(queue.set_aside.iter().cloned());
@@ -207,10 +209,13 @@ impl Collector {
         }
         let mut runs = Vec::new();
         let mut change = Change::default();
-        while let Some(answer) = answers.try_next().await? {
+        let mut reading = self.begin_reading(answers.try_next().await?, Vec::new()).await?;
+        while let Some(read) = reading {
+            let (answer, parsed) = read.await??;
             let (start, _) = answer.asked.window.context("an answer about no window")?;
             progress.set_message(format!("jobs of {}", start.strftime("%Y-%m-%d")));
-            let mut read = self.read_jobs(&answer, room).await?;
+            reading = self.begin_reading(answers.try_next().await?, room).await?;
+            let mut read = self.read_by(&answer, || Ok(parsed))?;
             seen.is_whole &= read.collection.error.is_none();
             seen.set_aside.extend(read.rejects.iter().map(|reject| reject.text.clone()));
             seen.time = seen.time.max(Some(answer.asked.time));
@@ -240,18 +245,30 @@ impl Collector {
         Ok(seen)
     }
 
-    async fn read_jobs(&mut self, answer: &Answer, room: Vec<Job>) -> Result<Read<Job>> {
+    /// Archives an answer, if there is one, and reads it in a thread of its own.
+    async fn begin_reading(
+        &self,
+        answer: Option<Answer>,
+        room: Vec<Job>,
+    ) -> Result<Option<JoinHandle<Result<(Answer, Parsed<Job>)>>>> {
+        let Some(answer) = answer else { return Ok(None) };
         let (start, _) = answer.asked.window.context("an answer about no window")?;
         if self.archives {
             let (day, time) = (start.to_zoned(TimeZone::UTC).date(), answer.asked.time);
             self.writer.archive_window(answer.program(), day, time, &answer.frame).await?;
         }
-        let parser =
+        let mut parser =
             Sacct::new(&self.cluster.name, answer.asked.time).with_room(room, answer.bytes);
-        match &self.cluster.slurm_cluster {
-            Some(known_as) => self.read(answer, parser.of_cluster_in_slurmdbd(known_as)),
-            None => self.read(answer, parser),
+        if let Some(known_as) = &self.cluster.slurm_cluster {
+            parser = parser.of_cluster_in_slurmdbd(known_as);
         }
+        Ok(Some(tokio::task::spawn_blocking(move || {
+            let parsed = match answer.asked.failure {
+                Some(_) => Parsed::default(),
+                None => answer.parsed(parser)?,
+            };
+            Ok((answer, parsed))
+        })))
     }
 
     /// The jobs that ran when they were last seen, and of which the answers say nothing.
