@@ -38,6 +38,10 @@ const BYTES_A_CORE: usize = 32 * 1024 * 1024;
 /// As much as a sort sets aside for putting together what it has written, where there is enough.
 const MERGED_BYTES: usize = 10 * 1024 * 1024;
 
+/// Such a part of all is what a sort sets aside at the most, however little it sorts, and the least share of
+/// who can put things on the disk: there may be dozens of them at once.
+const SMALLEST_PART: usize = 64;
+
 impl Memory {
     /// So many bytes at the most. What does not fit goes into a folder of the system's folder for
     /// temporary files, which is made when it is needed.
@@ -63,7 +67,7 @@ impl Memory {
         let cores = (limited.bytes / BYTES_A_CORE).clamp(1, cores);
         let config = config
             .with_target_partitions(cores)
-            .with_sort_spill_reservation_bytes(MERGED_BYTES.min(limited.bytes / cores / 8));
+            .with_sort_spill_reservation_bytes(MERGED_BYTES.min(limited.bytes / SMALLEST_PART));
         let runtime = RuntimeEnvBuilder {
             disk_manager: Some(limited.disk.clone()),
             ..RuntimeEnvBuilder::new()
@@ -137,8 +141,8 @@ pub(crate) fn is_exhausted(error: &anyhow::Error) -> bool {
 
 /// Who can put things on the disk gets an equal share of half of what the others leave: one that groups
 /// and one that sorts what comes of it work at once, and the first would leave the second nothing; and
-/// each holds as much again while it puts together what it has written. All together never get more than
-/// there is. DataFusion's own pools do one of these each: in `GreedyMemoryPool` who comes first takes
+/// each holds as much again while it puts together what it has written. A share is never too small to begin
+/// with, and all together never get more than there is. DataFusion's own pools do one of these each: in `GreedyMemoryPool` who comes first takes
 /// all, and `FairSpillPool` gives more than there is to those who come one after the other.
 #[derive(Debug)]
 struct SharedPool {
@@ -205,7 +209,7 @@ impl MemoryPool for SharedPool {
         let left = match reservation.consumer().can_spill() {
             true => {
                 let shared = self.bytes.saturating_sub(state.used_for_good) / 2;
-                let share = shared / state.spilling.max(1);
+                let share = (shared / state.spilling.max(1)).max(self.bytes / SMALLEST_PART);
                 left.min(share.saturating_sub(reservation.size()))
             }
             false => left,

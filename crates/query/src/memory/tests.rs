@@ -32,6 +32,29 @@ fn all_together_get_no_more_than_there_is_and_each_its_share_of_half_of_it() {
     assert_eq!(pool.reserved(), 0);
 }
 
+#[test]
+fn however_many_there_are_each_can_begin_while_there_is_something_left() {
+    let pool: Arc<dyn MemoryPool> = Arc::new(SharedPool::new(6400));
+    let spilling = || MemoryConsumer::new("sorts").with_can_spill(true).register(&pool);
+    let many: Vec<_> = (0..65).map(|_| spilling()).collect();
+    for each in &many[..64] {
+        each.try_grow(100).unwrap();
+        assert!(each.try_grow(1).is_err());
+    }
+    assert!(many[64].try_grow(1).is_err(), "nothing is left");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_small_sorts_at_once_are_no_reason_to_refuse() {
+    let (_folder, lake) = lake().await;
+    let memory = Memory::limited(64 * 1024 * 1024).unwrap();
+    let few = "SELECT row_number() OVER (ORDER BY job_id) AS number FROM job WHERE user = 'user7'";
+    let sql = format!("SELECT count(*) AS rows FROM ({})", [few; 24].join(" UNION ALL "));
+    let answer = crate::sql(&lake, &sql, 10, &question(&memory)).await.unwrap();
+    // Each of a hundred users has 400 jobs.
+    assert_eq!(answer.table.rows, [[Value::Integer(24 * 400)]]);
+}
+
 const JOBS: usize = 40_000;
 
 /// A lake of so many jobs of one day, of a hundred users.
