@@ -141,8 +141,9 @@ pub(crate) fn is_exhausted(error: &anyhow::Error) -> bool {
 
 /// Who can put things on the disk gets an equal share of half of what the others leave: one that groups
 /// and one that sorts what comes of it work at once, and the first would leave the second nothing; and
-/// each holds as much again while it puts together what it has written. A share is never too small to begin
-/// with, and all together never get more than there is. DataFusion's own pools do one of these each: in `GreedyMemoryPool` who comes first takes
+/// each holds as much again while it puts together what it has written. Until a quarter is held nobody is kept
+/// to his share: most of those who could hold something hold nothing. All together never get more than
+/// there is. DataFusion's own pools do one of these each: in `GreedyMemoryPool` who comes first takes
 /// all, and `FairSpillPool` gives more than there is to those who come one after the other.
 #[derive(Debug)]
 struct SharedPool {
@@ -210,7 +211,9 @@ impl MemoryPool for SharedPool {
             true => {
                 let shared = self.bytes.saturating_sub(state.used_for_good) / 2;
                 let share = (shared / state.spilling.max(1)).max(self.bytes / SMALLEST_PART);
-                left.min(share.saturating_sub(reservation.size()))
+                let of_share = share.saturating_sub(reservation.size());
+                let of_all = (self.bytes / 4).saturating_sub(state.used);
+                left.min(of_share.max(of_all))
             }
             false => left,
         };

@@ -36,12 +36,14 @@ fn all_together_get_no_more_than_there_is_and_each_its_share_of_half_of_it() {
 fn however_many_there_are_each_can_begin_while_there_is_something_left() {
     let pool: Arc<dyn MemoryPool> = Arc::new(SharedPool::new(6400));
     let spilling = || MemoryConsumer::new("sorts").with_can_spill(true).register(&pool);
-    let many: Vec<_> = (0..65).map(|_| spilling()).collect();
-    for each in &many[..64] {
+    let (first, many) = (spilling(), (0..49).map(|_| spilling()).collect::<Vec<_>>());
+    first.try_grow(1600).unwrap();
+    assert!(first.try_grow(1).is_err(), "a quarter is for all, and its share is less");
+    for each in &many[..48] {
         each.try_grow(100).unwrap();
-        assert!(each.try_grow(1).is_err());
+        assert!(each.try_grow(1).is_err(), "a sixty-fourth is the least share");
     }
-    assert!(many[64].try_grow(1).is_err(), "nothing is left");
+    assert!(many[48].try_grow(1).is_err(), "nothing is left");
 }
 
 #[tokio::test(flavor = "multi_thread")]
