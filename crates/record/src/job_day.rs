@@ -229,9 +229,10 @@ pub fn millionths(number: f64) -> i128 {
     whole(number * f64::from(MILLION))
 }
 
-/// The same in thousandths: for memory times time, of whose sum in millionths a float soon loses digits.
-pub fn thousandths(number: f64) -> i128 {
-    whole(number * f64::from(THOUSAND))
+/// The same in parts of 1024: for memory times time, of whose sum in millionths a float soon loses digits, and
+/// which comes in KiB.
+pub fn kibi(number: f64) -> i128 {
+    whole(number * f64::from(KIBI))
 }
 
 fn whole(scaled: f64) -> i128 {
@@ -250,7 +251,7 @@ fn whole(scaled: f64) -> i128 {
 struct Sum<const PARTS: u32 = MILLION>(Option<i128>);
 
 const MILLION: u32 = 1_000_000;
-const THOUSAND: u32 = 1_000;
+const KIBI: u32 = 1024;
 
 impl<const PARTS: u32> Sum<PARTS> {
     fn add(&mut self, number: Option<f64>) {
@@ -272,13 +273,13 @@ struct Sums {
     run: Sum,
     cpu: Sum,
     gpu: Sum,
-    memory: Sum<THOUSAND>,
+    memory: Sum<KIBI>,
     cpu_used: Sum,
     cpu_measured: Sum,
     cpu_wasted: Sum,
-    memory_used: Sum<THOUSAND>,
-    memory_measured: Sum<THOUSAND>,
-    memory_wasted: Sum<THOUSAND>,
+    memory_used: Sum<KIBI>,
+    memory_measured: Sum<KIBI>,
+    memory_wasted: Sum<KIBI>,
     waited: i64,
     wait: Sum,
 }

@@ -27,13 +27,13 @@ macro_rules! usage_sums {
          count(DISTINCT user) AS users,
          sum(exact(cpu_seconds)) AS cpu_seconds,
          sum(exact(gpu_seconds)) AS gpu_seconds,
-         sum(thousandths(memory_mib_seconds)) AS memory,
+         sum(kibi(memory_mib_seconds)) AS memory,
          sum(waited) AS waited,
          sum(exact(wait_seconds)) AS wait,
          sum(exact(cpu_seconds_used)) AS cpu_used,
          sum(exact(cpu_seconds_measured)) AS cpu_measured,
-         sum(thousandths(memory_mib_seconds_used)) AS memory_used,
-         sum(thousandths(memory_mib_seconds_measured)) AS memory_measured"
+         sum(kibi(memory_mib_seconds_used)) AS memory_used,
+         sum(kibi(memory_mib_seconds_measured)) AS memory_measured"
     };
 }
 
@@ -42,7 +42,7 @@ macro_rules! usage_figures {
     () => {
         "CAST(cpu_seconds AS DOUBLE) / 3600 AS cpu_hours,
          CAST(gpu_seconds AS DOUBLE) / 3600 AS gpu_hours,
-         CAST(memory AS DOUBLE) / 1024 / 3600 AS memory_gib_hours,
+         CAST(memory AS DOUBLE) / 1024 / 1024 / 3600 AS memory_gib_hours,
          CAST(wait AS DOUBLE) / nullif(waited, 0) / 3600 AS wait_hours,
          100 * CAST(cpu_used AS DOUBLE) / nullif(CAST(cpu_measured AS DOUBLE), 0)
              AS cpu_efficiency,

@@ -14,7 +14,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                CAST(cpu_wasted AS DOUBLE) / 3600 AS cpu_hours_wasted,
                100 * CAST(cpu_wasted AS DOUBLE) / nullif(CAST(cpu_measured AS DOUBLE), 0)
                    AS cpu_share,
-               CAST(memory_wasted AS DOUBLE) / 1024 / 3600 AS memory_gib_hours_wasted,
+               CAST(memory_wasted AS DOUBLE) / 1024 / 1024 / 3600 AS memory_gib_hours_wasted,
                100 * CAST(memory_wasted AS DOUBLE) / nullif(CAST(memory_measured AS DOUBLE), 0)
                    AS memory_share
         FROM (
@@ -22,8 +22,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    sum(jobs) AS jobs,
                    sum(exact(cpu_seconds_wasted)) AS cpu_wasted,
                    sum(exact(cpu_seconds_measured)) AS cpu_measured,
-                   sum(thousandths(memory_mib_seconds_wasted)) AS memory_wasted,
-                   sum(thousandths(memory_mib_seconds_measured)) AS memory_measured
+                   sum(kibi(memory_mib_seconds_wasted)) AS memory_wasted,
+                   sum(kibi(memory_mib_seconds_measured)) AS memory_measured
             FROM usage
             WHERE ",
         chosen!(),

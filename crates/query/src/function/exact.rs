@@ -1,8 +1,8 @@
-//! `exact(number)`, a number to the millionth, and `thousandths(number)`, one to the thousandth, as decimals.
+//! `exact(number)`, a number to the millionth, and `kibi(number)`, how many 1024ths it has, as decimals.
 //!
 //! Decimals add up to the same sum in any order. Floating-point numbers do not, and the order in
 //! which threads finish would show in the last digits of a report. Memory times time is added up in
-//! thousandths, as in the sums of days: what a float has of a day's sum in millionths is not all of it.
+//! KiB, as in the sums of days: what a float has of a day's sum in millionths is not all of it.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type};
 use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Volatility, create_udf};
-use record::{millionths, thousandths};
+use record::{kibi, millionths};
 
 const PRECISION: u8 = 38;
 
 pub(super) fn functions() -> [ScalarUDF; 2] {
-    [function("exact", 6, millionths), function("thousandths", 3, thousandths)]
+    [function("exact", 6, millionths), function("kibi", 0, kibi)]
 }
 
 fn function(name: &str, scale: i8, whole: fn(f64) -> i128) -> ScalarUDF {
