@@ -1,9 +1,10 @@
 """Keeps a lake on a server of Azure's Blob Storage, and compares it with the same lake on the disk.
 
-azure_blobs.py SERVER PLIMSOLL
+azure_blobs.py SERVER PLIMSOLL DEMO
 
 SERVER is azurite-blob, Microsoft's own emulator. It is started on this machine, for this test, and
-looked into by Microsoft's own client. The tests of the lake's own crate run on it, too.
+looked into by Microsoft's own client. DEMO is as for s3.py. The tests of the lake's own crate run on
+the server, too.
 """
 
 import contextlib
@@ -55,12 +56,12 @@ def objects(container, prefix):
     return found
 
 
-def main(server, plimsoll):
+def main(server, plimsoll, demo):
     with tempfile.TemporaryDirectory() as folder, azure_server(server) as (container, environment):
         folder = pathlib.Path(folder)
         url = f"az://{CONTAINER}/demo"
         stored = lambda: objects(container, "demo")
-        s3.same_as_collected(plimsoll, environment, folder, url, stored)
+        s3.same_as_collected(plimsoll, environment, folder, demo, url, stored)
         sites = s3.collected_by(plimsoll, environment, folder, url)
         tried = s3.run([plimsoll, "--config", sites[1], "--data-dir", "az://none/demo", "test"], environment)
         missing = [line for line in tried.splitlines() if line.startswith("FAIL  data store: ")]

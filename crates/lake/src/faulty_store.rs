@@ -1,4 +1,4 @@
-//! A store in memory of which requests fail, for tests.
+//! A store of which requests fail, for tests.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
@@ -27,7 +26,7 @@ pub(crate) enum Fault {
 /// The way of one process to a store that others use too.
 #[derive(Debug)]
 pub(crate) struct FaultyStore {
-    store: Arc<InMemory>,
+    store: Arc<dyn ObjectStore>,
     plan: Mutex<Plan>,
 }
 
@@ -46,8 +45,8 @@ struct Plan {
 }
 
 impl FaultyStore {
-    pub(crate) fn over(store: &Arc<InMemory>) -> Arc<FaultyStore> {
-        Arc::new(FaultyStore { store: store.clone(), plan: Mutex::default() })
+    pub(crate) fn over(store: Arc<dyn ObjectStore>) -> Arc<FaultyStore> {
+        Arc::new(FaultyStore { store, plan: Mutex::default() })
     }
 
     pub(crate) fn fail(&self, change: usize, fault: Fault) {

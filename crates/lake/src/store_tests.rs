@@ -11,9 +11,12 @@ use record::{Job, TABLES};
 
 use crate::conditional_put::{NotPut, put_over};
 use crate::faulty_store::{Fault, FaultyStore};
-use crate::test_lake::{files, rows};
+use crate::test_lake::{files, rows, store};
 use crate::tests::{job, work};
 use crate::*;
+
+/// How long leases hold where the store may be a real one.
+const LONGER: Duration = Duration::from_secs(1);
 
 /// A lake in a store, whose leases hold for a moment.
 fn lake(store: Arc<dyn ObjectStore>) -> Lake {
@@ -34,7 +37,7 @@ async fn ending(lake: &Lake) -> (Vec<(String, Vec<u8>)>, Tracker) {
 #[tokio::test]
 async fn whatever_request_fails_the_next_run_ends_the_same() {
     let memory = Arc::new(InMemory::new());
-    let undisturbed = FaultyStore::over(&memory);
+    let undisturbed = FaultyStore::over(memory.clone());
     work(lake(undisturbed.clone())).await.unwrap();
     let expected = ending(&lake(memory)).await;
     // The same files as in a folder, see the crash test, each put by one request; 3 are removed.
@@ -43,7 +46,7 @@ async fn whatever_request_fails_the_next_run_ends_the_same() {
     for fault in [Fault::Lost, Fault::Unanswered, Fault::CutOff] {
         for change in 0..undisturbed.changes() {
             let memory = Arc::new(InMemory::new());
-            let faulty = FaultyStore::over(&memory);
+            let faulty = FaultyStore::over(memory.clone());
             faulty.fail(change, fault);
             let stopped = work(lake(faulty)).await;
             // What is put over the same, or was put unheard, need not stop anybody.
@@ -62,19 +65,19 @@ async fn whatever_request_fails_the_next_run_ends_the_same() {
 
 #[tokio::test]
 async fn what_was_put_though_nobody_heard_of_it_is_not_put_again() {
-    let memory = Arc::new(InMemory::new());
-    let faulty = FaultyStore::over(&memory);
+    let (_folder, store) = store();
+    let faulty = FaultyStore::over(store.clone());
     faulty.fail(0, Fault::Unanswered);
     let path = "processed/job".into();
     let first = put_over(faulty.as_ref(), &path, &"first".into(), None).await.unwrap();
-    assert_eq!(put_over(&*memory, &path, &"first".into(), None).await.unwrap(), first);
+    assert_eq!(put_over(&*store, &path, &"first".into(), None).await.unwrap(), first);
     // What somebody else put there is left.
-    let second = put_over(&*memory, &path, &"second".into(), Some(first.clone())).await.unwrap();
+    let second = put_over(&*store, &path, &"second".into(), Some(first.clone())).await.unwrap();
     for seen in [None, Some(first)] {
-        let refused = put_over(&*memory, &path, &"third".into(), seen).await;
+        let refused = put_over(&*store, &path, &"third".into(), seen).await;
         assert!(matches!(refused, Err(NotPut::Changed)), "{refused:?}");
     }
-    put_over(&*memory, &path, &"third".into(), Some(second)).await.unwrap();
+    put_over(&*store, &path, &"third".into(), Some(second)).await.unwrap();
 }
 
 /// Jobs with these numbers, of one cluster and day.
@@ -98,9 +101,9 @@ async fn job_ids(lake: &Lake) -> Vec<String> {
 
 #[tokio::test]
 async fn writers_of_different_clusters_write_at_once() {
-    let memory = Arc::new(InMemory::new());
+    let (_folder, store) = store();
     let write = async |cluster: &str| {
-        let lake = lake(FaultyStore::over(&memory));
+        let lake = lake(FaultyStore::over(store.clone())).with_lease_length(LONGER);
         let mut writer = lake.writer(cluster).await.unwrap();
         for number in 0..5 {
             writer.upsert(&jobs(cluster, number..number + 1)).await.unwrap();
@@ -108,7 +111,7 @@ async fn writers_of_different_clusters_write_at_once() {
         writer.finish().await.unwrap();
     };
     tokio::join!(write("maple"), write("birch"));
-    let lake = lake(memory.clone());
+    let lake = lake(store);
     let expected: Vec<String> = ["birch", "maple"]
         .iter()
         .flat_map(|cluster| (0..5).map(move |number| format!("{cluster} {number}")))
@@ -140,7 +143,7 @@ async fn of_two_writers_of_a_cluster_one_waits_and_the_one_that_is_gone_is_follo
 #[tokio::test]
 async fn a_writer_that_lost_its_lease_stops_before_it_writes() {
     let memory = Arc::new(InMemory::new());
-    let cut_off = FaultyStore::over(&memory);
+    let cut_off = FaultyStore::over(memory.clone());
     let mut first = lake(cut_off.clone()).writer("maple").await.unwrap();
     first.upsert(&jobs("maple", 0..1)).await.unwrap();
     cut_off.keep_no_lease(true);
@@ -169,10 +172,11 @@ async fn a_writer_that_lost_its_lease_stops_before_it_writes() {
 /// reads and the other writes meanwhile is not overwritten.
 #[tokio::test]
 async fn two_writers_of_a_cluster_at_once_lose_nothing_and_write_nothing_twice() {
-    let memory = Arc::new(InMemory::new());
-    let stood_still = lake(FaultyStore::over(&memory)).with_lease_length(Duration::from_secs(3600));
+    let (_folder, store) = store();
+    let stood_still =
+        lake(FaultyStore::over(store.clone())).with_lease_length(Duration::from_secs(3600));
     let mut first = stood_still.writer("maple").await.unwrap();
-    let other = lake(FaultyStore::over(&memory));
+    let other = lake(FaultyStore::over(store)).with_lease_length(LONGER);
     let mut second = other.writer("maple").await.unwrap();
     let mut refused = 0;
     for number in 0..5 {
@@ -208,7 +212,7 @@ async fn a_list_of_what_there_was_before_loses_nothing() {
     let expected = ending(&lake(memory.clone())).await;
 
     let memory = Arc::new(InMemory::new());
-    let stale = FaultyStore::over(&memory);
+    let stale = FaultyStore::over(memory.clone());
     stale.list_this_from_now_on().await;
     // A compaction that does not find the samples again may stop; they are not lost.
     let _ = work(lake(stale.clone())).await;
@@ -222,7 +226,7 @@ async fn a_list_of_what_there_was_before_loses_nothing() {
 async fn a_store_that_heeds_no_condition_is_told_from_one_that_does() {
     let memory = Arc::new(InMemory::new());
     lake(memory.clone()).probe_store().await.unwrap();
-    let careless = FaultyStore::over(&memory);
+    let careless = FaultyStore::over(memory.clone());
     careless.heed_no_condition();
     let error = lake(careless).probe_store().await.unwrap_err().to_string();
     assert!(error.starts_with("s3://bucket/lake puts objects over others"), "{error}");

@@ -2,9 +2,11 @@
 //! `s3://bucket`, below a prefix of its own there. So the same tests run on both.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::TryStreamExt;
+use object_store::memory::InMemory;
 use object_store::{ObjectStore, ObjectStoreExt};
 use record::Record;
 use tempfile::TempDir;
@@ -13,18 +15,30 @@ use crate::{Lake, Place, StoreSettings, Trackers};
 
 pub(crate) fn lake() -> (TempDir, Lake) {
     let folder = tempfile::tempdir().unwrap();
-    #[expect(clippy::disallowed_methods, reason = "how a run of the tests names a store")]
-    let store = std::env::var("PLIMSOLL_TEST_STORE");
-    let Ok(store) = store else {
-        let lake = Lake::create(&folder.path().join("data")).unwrap();
-        return (folder, lake);
+    let lake = match place_in_store(&folder) {
+        None => Lake::create(&folder.path().join("data")).unwrap(),
+        // Tests leave writers as a process does that dies.
+        Some(place) => Lake::create(&place).unwrap().with_lease_length(Duration::from_secs(1)),
     };
+    (folder, lake)
+}
+
+/// A store for what no folder does: that which is named, or one in memory.
+pub(crate) fn store() -> (TempDir, Arc<dyn ObjectStore>) {
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn ObjectStore> = match place_in_store(&folder) {
+        None => Arc::new(InMemory::new()),
+        Some(place) => place.store().unwrap(),
+    };
+    (folder, store)
+}
+
+fn place_in_store(folder: &TempDir) -> Option<Place> {
+    #[expect(clippy::disallowed_methods, reason = "how a run of the tests names a store")]
+    let store = std::env::var("PLIMSOLL_TEST_STORE").ok()?;
     let url = format!("{store}/{}", folder.path().file_name().unwrap().display());
     let settings = StoreSettings::of(std::env::vars());
-    let place = Place::read(Path::new(&url), folder.path(), &settings).unwrap();
-    // Tests leave writers as a process does that dies.
-    let lake = Lake::create(&place).unwrap().with_lease_length(Duration::from_secs(1));
-    (folder, lake)
+    Some(Place::read(Path::new(&url), folder.path(), &settings).unwrap())
 }
 
 /// What runs a test that has none of its own.

@@ -229,10 +229,10 @@ pub fn millionths(number: f64) -> i128 {
     whole(number * f64::from(MILLION))
 }
 
-/// The same in parts of 1024: for memory times time, of whose sum in millionths a float soon loses digits, and
-/// which comes in KiB.
-pub fn kibi(number: f64) -> i128 {
-    whole(number * f64::from(KIBI))
+/// Mebibytes, or those times seconds, in whole kibibytes, as schedulers tell them: of a sum in millionths a float
+/// soon loses digits.
+pub fn in_kib(mebibytes: f64) -> i128 {
+    whole(mebibytes * f64::from(KIBI))
 }
 
 fn whole(scaled: f64) -> i128 {

@@ -36,7 +36,7 @@ pub use collection::Collection;
 pub use gpu_sample::GpuSample;
 pub use gpu_span::{GpuSpan, Looks, spans_of};
 pub use job::{Job, Usage, is_final_state};
-pub use job_day::{DaySums, JobDay, NodeDay, kibi, millionths};
+pub use job_day::{DaySums, JobDay, NodeDay, in_kib, millionths};
 pub use live::{
     AccessPoint, GpuCount, JobCount, Live, Negotiator, RecentUse, Seen, SeenNode, SinkHealth,
     SourceHealth, gpu_counts, is_nonsense, job_counts,

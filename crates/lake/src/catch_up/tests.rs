@@ -233,7 +233,7 @@ async fn whatever_request_fails_the_next_run_ends_the_same() {
         memory
     };
     let memory = begun().await;
-    let undisturbed = FaultyStore::over(&memory);
+    let undisturbed = FaultyStore::over(memory.clone());
     catch_up(&in_store(undisturbed.clone()), LATER).await.unwrap();
     let expected = files(&in_store(memory)).await;
     // Two sums of each of three days, two files of spans, three of samples that go, and what is
@@ -246,7 +246,7 @@ async fn whatever_request_fails_the_next_run_ends_the_same() {
             let hold = SignedDuration::from_mins(10);
             let lake = in_store(memory.clone());
             let seen = asked(&lake, hold).await;
-            let faulty = FaultyStore::over(&memory);
+            let faulty = FaultyStore::over(memory.clone());
             faulty.fail(change, fault);
             // One that could not do all says so, or is stopped.
             let _ = catch_up(&in_store(faulty), LATER).await;

@@ -15,7 +15,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    count(DISTINCT user) AS users,
                    CAST(sum(exact(cpu_seconds)) AS DOUBLE) / 3600 AS cpu_hours,
                    CAST(sum(exact(gpu_seconds)) AS DOUBLE) / 3600 AS gpu_hours,
-                   CAST(sum(kibi(memory_mib_seconds)) AS DOUBLE) / 1024 / 1024 / 3600 AS memory_gib_hours
+                   CAST(sum(in_kib(memory_mib_seconds)) AS DOUBLE) / 1024 / 1024 / 3600 AS memory_gib_hours
             FROM usage
             WHERE ",
         chosen!(),

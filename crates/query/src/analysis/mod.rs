@@ -27,13 +27,13 @@ macro_rules! usage_sums {
          count(DISTINCT user) AS users,
          sum(exact(cpu_seconds)) AS cpu_seconds,
          sum(exact(gpu_seconds)) AS gpu_seconds,
-         sum(kibi(memory_mib_seconds)) AS memory,
+         sum(in_kib(memory_mib_seconds)) AS memory,
          sum(waited) AS waited,
          sum(exact(wait_seconds)) AS wait,
          sum(exact(cpu_seconds_used)) AS cpu_used,
          sum(exact(cpu_seconds_measured)) AS cpu_measured,
-         sum(kibi(memory_mib_seconds_used)) AS memory_used,
-         sum(kibi(memory_mib_seconds_measured)) AS memory_measured"
+         sum(in_kib(memory_mib_seconds_used)) AS memory_used,
+         sum(in_kib(memory_mib_seconds_measured)) AS memory_measured"
     };
 }
 

@@ -22,8 +22,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    sum(jobs) AS jobs,
                    sum(exact(cpu_seconds_wasted)) AS cpu_wasted,
                    sum(exact(cpu_seconds_measured)) AS cpu_measured,
-                   sum(kibi(memory_mib_seconds_wasted)) AS memory_wasted,
-                   sum(kibi(memory_mib_seconds_measured)) AS memory_measured
+                   sum(in_kib(memory_mib_seconds_wasted)) AS memory_wasted,
+                   sum(in_kib(memory_mib_seconds_measured)) AS memory_measured
             FROM usage
             WHERE ",
         chosen!(),

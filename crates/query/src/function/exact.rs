@@ -1,4 +1,4 @@
-//! `exact(number)`, a number to the millionth, and `kibi(number)`, how many 1024ths it has, as decimals.
+//! `exact(number)`, a number to the millionth, and `in_kib(mebibytes)`, how many kibibytes they are, as decimals.
 //!
 //! Decimals add up to the same sum in any order. Floating-point numbers do not, and the order in
 //! which threads finish would show in the last digits of a report. Memory times time is added up in
@@ -10,12 +10,12 @@ use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type};
 use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Volatility, create_udf};
-use record::{kibi, millionths};
+use record::{in_kib, millionths};
 
 const PRECISION: u8 = 38;
 
 pub(super) fn functions() -> [ScalarUDF; 2] {
-    [function("exact", 6, millionths), function("kibi", 0, kibi)]
+    [function("exact", 6, millionths), function("in_kib", 0, in_kib)]
 }
 
 fn function(name: &str, scale: i8, whole: fn(f64) -> i128) -> ScalarUDF {

@@ -74,10 +74,10 @@ static SUMS: Analysis = Analysis {
                CAST(sum(exact(cpu_seconds_used)) AS DOUBLE)
                    / nullif(CAST(sum(exact(cpu_seconds_measured)) AS DOUBLE), 0) AS cpu_efficiency,
                CAST(sum(exact(gpu_seconds)) AS DOUBLE) AS gpu_seconds,
-               CAST(sum(kibi(memory_mib_seconds_used)) AS DOUBLE)
-                   / nullif(CAST(sum(kibi(memory_mib_seconds_measured)) AS DOUBLE), 0)
+               CAST(sum(in_kib(memory_mib_seconds_used)) AS DOUBLE)
+                   / nullif(CAST(sum(in_kib(memory_mib_seconds_measured)) AS DOUBLE), 0)
                    AS memory_efficiency,
-               CAST(sum(kibi(memory_mib_seconds_wasted)) AS DOUBLE) / 1024 AS memory_mib_seconds_wasted,
+               CAST(sum(in_kib(memory_mib_seconds_wasted)) AS DOUBLE) / 1024 AS memory_mib_seconds_wasted,
                CAST(sum(exact(wait_seconds)) AS DOUBLE) / nullif(sum(waited), 0) AS wait_seconds
         FROM usage
     ",
