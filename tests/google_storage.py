@@ -33,14 +33,18 @@ class Front(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
+    def setup(self):
+        super().setup()
+        self.behind = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=60)
+
+    def finish(self):
+        self.behind.close()
+        super().finish()
+
     def hand_on(self, method, path, headers, body):
-        behind = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=60)
-        try:
-            behind.request(method, path, body, headers)
-            answer = behind.getresponse()
-            return answer.status, dict(answer.getheaders()), answer.read()
-        finally:
-            behind.close()
+        self.behind.request(method, path, body, headers)
+        answer = self.behind.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read()
 
     def answer(self, status, headers, body):
         self.send_response(status)
