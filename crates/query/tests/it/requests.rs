@@ -35,7 +35,12 @@ struct Asked {
     requests: AtomicUsize,
     /// How many were read.
     bytes: AtomicU64,
+    /// How often the end of a large object, where a footer is, was read.
+    footers: AtomicUsize,
 }
+
+/// A smaller one is read at once.
+const LARGE: u64 = 8 * 1024 * 1024;
 
 impl Counting {
     fn count(&self) {
@@ -72,6 +77,8 @@ impl ObjectStore for Counting {
         let got = self.store.get_opts(path, get).await?;
         if is_read {
             self.asked.bytes.fetch_add(got.range.end - got.range.start, Ordering::SeqCst);
+            let has_footer = got.meta.size > LARGE && got.range.end == got.meta.size;
+            self.asked.footers.fetch_add(has_footer.into(), Ordering::SeqCst);
         }
         Ok(got)
     }
@@ -218,7 +225,7 @@ async fn of_a_large_file_those_parts_are_read_that_are_needed() {
     writer.upsert(&jobs).await.unwrap();
     writer.finish().await.unwrap();
     let size = file_of_jobs(&site).await.meta.size;
-    assert!(size > 8 * 1024 * 1024, "a file of {size} bytes is read at once");
+    assert!(size > LARGE, "a file of {size} bytes is read at once");
 
     let mut answers = Vec::new();
     for sql in ["SELECT sum(alloc_cpus) FROM job", "SELECT sum(length(job_name)) FROM job"] {
@@ -232,4 +239,11 @@ async fn of_a_large_file_those_parts_are_read_that_are_needed() {
     assert_eq!((cpus, letters), (4 * (JOBS as i64 + 1), (JOBS * NAME as u64) as i64));
     assert!(few < size / 10, "{few} of {size} bytes");
     assert!(many > size * 9 / 10, "{many} of {size} bytes");
+
+    // Twice through the file, and once to its footer.
+    let before = asked.footers.load(Ordering::SeqCst);
+    let sql = "SELECT (SELECT sum(alloc_cpus) FROM job) + (SELECT count(user) FROM job)";
+    let report = query::sql(&site.lake, sql, 10, &site.question).await.unwrap();
+    assert_eq!(report.table.rows[0][0], Value::Integer(5 * (JOBS as i64 + 1)));
+    assert_eq!(asked.footers.load(Ordering::SeqCst) - before, 1);
 }
