@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 /// What each crate may know of our own crates and of those that decide what it is.
-const STREET: [(&str, &[&str]); 9] = [
+const STREET: [(&str, &[&str]); 10] = [
+    ("dependency-features", &[]),
     ("record", &["arrow"]),
     ("report", &[]),
     ("source", &["record", "lettre"]),

@@ -1,0 +1,1 @@
+//! Turns on features of dependencies; see `Cargo.toml`. There is no code here.
