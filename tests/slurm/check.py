@@ -735,7 +735,8 @@ def main():
     corrected_later(site, lake)
     against_sreport(plimsoll, site)
     complete_days(plimsoll, site)
-    question_as_a_job(plimsoll, site, lake)
+    if len(sys.argv) > 3:  # a program that has the feature `distributed`
+        question_as_a_job(os.path.realpath(sys.argv[3]), site, lake)
     if monitored:
         monitoring.stopped(site, monitored, check)
 
