@@ -286,7 +286,8 @@ class Site:
         with self.lock:
             if not program.exists():
                 build = self.tools / "target"
-                run(["cargo", "install", "--quiet", "--locked", "--root", self.tools, "--target-dir", build, "cargo-deny"])
+                run(["cargo", "install", "--quiet", "--locked", "--debug", "--root", self.tools, "--target-dir", build,
+                     "cargo-deny"])
                 shutil.rmtree(build, ignore_errors=True)
         return program
 
