@@ -6,6 +6,7 @@ as many checks at once as there are processor cores, and prints each result with
 
 import contextlib
 import dataclasses
+import difflib
 import json
 import os
 import pathlib
@@ -94,6 +95,8 @@ CHECKS = [
           lambda site: ["cargo", "fmt", "--all", "--check"]),
     Check("one-build", QUICK, "every command shares one build of the dependencies",
           lambda site: ["python3", "-B", "tests/one_build.py"]),
+    Check("runner", QUICK, "the runner of the checks counts as it should",
+          lambda site: ["python3", "-B", "tests/run_test.py"]),
     Check("unit", QUICK, "unit, golden, property and crash tests",
           lambda site: ["cargo", "test", *WORKSPACE, "--no-fail-fast"], cores=2, counted=LIBTEST),
     Check("clippy", QUICK, "clippy has no warning",
@@ -465,7 +468,7 @@ def count_libtest(text, status):
     counts = Counts()
     for passed, failed, ignored in re.findall(r"^test result: .* (\d+) passed; (\d+) failed; (\d+) ignored;", text, re.M):
         counts.add(Counts(int(passed), int(failed), int(ignored)))
-    if status == 0:
+    if status == 0 and counts.passed:
         return counts, []
     counts.failed = max(counts.failed, 1)
     failures = [line for line in text.splitlines()
@@ -482,7 +485,7 @@ def count_lines(text, status):
         counts.failed += len(skipped)
     else:
         counts.skipped = len(skipped)
-    if status == 0 and not counts.failed:
+    if status == 0 and results and not counts.failed:
         return counts, skipped
     counts.failed = max(counts.failed, 1)
     return counts, [*skipped, *last(text)]
@@ -499,8 +502,9 @@ def select(words):
     if not words:
         return [check for check in CHECKS if check.tier == QUICK]
     unknown = [word for word in words if word not in by_name]
-    if unknown:
-        sys.exit(f"there is no check called {', '.join(unknown)}; ./test list names them")
+    for word in unknown:
+        near = difflib.get_close_matches(word, by_name, 1)
+        sys.exit(f"there is no check called {word}; " + (f"did you mean {near[0]}?" if near else "./test list names them"))
     wanted, more = set(), list(words)
     while more:
         check = by_name[more.pop()]
@@ -524,6 +528,8 @@ def main(words):
               "Without words it runs the quick checks, with `full` every check.\n"
               "`./test list` names them; `./test NAME…` runs those and what they need first.")
         return None
+    if IN_CI:  # Nobody compiles there again, so what incremental compilation writes would be for nothing.
+        os.environ["CARGO_INCREMENTAL"] = "0"
     checks = select(words)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="plimsoll-test.") as folder:
