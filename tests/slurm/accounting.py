@@ -1,7 +1,8 @@
 """What SLURM's accounting says, read and added up without Plimsoll.
 
 The rules are written again here: which rows are one attempt, which of them has the numbers, what
-is not known. `check.py` compares.
+is not known. `check.py` compares. `StepUsage` in crates/source/src/slurm/sacct.rs has the rule for
+values of 0.
 """
 
 import re
@@ -131,38 +132,53 @@ def read(cluster, row, steps):
         "req_mem_mb": None if row["ReqMem"] in NOTHING else mebibytes(row["ReqMem"]),
         "req_gpus": resources(row["ReqTRES"]).get("gpus"),
         "total_cpu_seconds": cpu_seconds(row, steps, end),
-        "max_rss_mb": memory(steps),
+        "max_rss_mb": memory(steps, end),
     }
 
 
+def is_measured(steps, end):
+    """SLURM accounts for a step when it ends. Steps that a resize cut off are lost, and the rest of
+    that row says little."""
+    return end is not None and not any(step["State"] == "RESIZING" for _, step in steps)
+
+
 def cpu_seconds(row, steps, end):
-    """Of the job's own row, which adds up its steps, or the sum of the steps. What was not
-    measured (the job runs, its node was lost, its steps were cut by a resize) is unknown."""
-    if end is None:
+    """Of the job's own row, which adds up its steps, or the sum of the steps.
+
+    A CPU time of 0 is real where SLURM measured anything of the step: the kernel reports it when a
+    process ends. A step that still runs, or whose node was lost, prints 0 too, and nothing else."""
+    if not is_measured(steps, end):
         return None
     own = seconds(row["TotalCPU"])
     if own > 0:
         return own
     measured = [
-        step for _, step in steps
-        if step["State"] != "RESIZING"
-        and (seconds(step["TotalCPU"]) > 0 or step["MaxRSS"] or step["TRESUsageInTot"])
+        seconds(step["TotalCPU"]) for _, step in steps
+        if seconds(step["TotalCPU"]) > 0 or step["TRESUsageInTot"] or step_memory(step) is not None
     ]
-    return sum(seconds(step["TotalCPU"]) for step in measured) if measured else None
+    return sum(measured) if measured else None
 
 
-def memory(steps):
-    """The largest of its steps: of each, the sum over its tasks. MaxRSS is the largest task.
-    `extern` only holds the job's place, and counts where there is nothing else."""
+def memory(steps, end):
+    """The largest of its steps. `extern` only holds the job's place, and counts where there is nothing
+    else."""
+    if not is_measured(steps, end):
+        return None
     work = [step for name, step in steps if name != "extern"] or [step for _, step in steps]
-    peaks = []
-    for step in work:
-        usage = dict(item.split("=", 1) for item in step["TRESUsageInTot"].split(",") if "=" in item)
-        if "mem" in usage:
-            peaks.append(mebibytes(usage["mem"]))
-        elif step["MaxRSS"]:
-            peaks.append(mebibytes(step["MaxRSS"]) * int(step["NTasks"] or 1))
-    return max(peaks, default=None)
+    return max((peak for peak in map(step_memory, work) if peak is not None), default=None)
+
+
+def step_memory(step):
+    """The sum over the tasks of a step; MaxRSS is that of the largest task.
+
+    0 is not a measurement: no process has a resident size of 0. SLURM prints it for a step that ended
+    before a sample found its processes."""
+    usage = dict(item.split("=", 1) for item in step["TRESUsageInTot"].split(",") if "=" in item)
+    if "mem" in usage and mebibytes(usage["mem"]) > 0:
+        return mebibytes(usage["mem"])
+    if step["MaxRSS"] and mebibytes(step["MaxRSS"]) > 0:
+        return mebibytes(step["MaxRSS"]) * max(1, int(step["NTasks"] or 1))
+    return None
 
 
 def split_resized(attempts):

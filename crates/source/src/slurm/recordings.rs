@@ -17,7 +17,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/slurm-
 /// The files called `collected` were printed for the very commands of this module, and lose nothing.
 /// In the others names with a bare `|` cost their rows, and `sacct-allclusters.psv` has 18 jobs of
 /// a second cluster.
-const RECORDINGS: [(&str, Printed, usize, usize); 30] = [
+const RECORDINGS: [(&str, Printed, usize, usize); 31] = [
     ("sacct-all-allocations.psv", Printed::Sacct, 86, 7),
     ("sacct-all-duplicates.psv", Printed::Sacct, 92, 23),
     ("sacct-all-noconvert.psv", Printed::Sacct, 92, 23),
@@ -35,6 +35,7 @@ const RECORDINGS: [(&str, Printed, usize, usize); 30] = [
     ("sacct-job-preempted-duplicates.psv", Printed::Sacct, 2, 0),
     ("sacct-job-requeued-duplicates.psv", Printed::Sacct, 6, 0),
     ("sacct-job-resized.psv", Printed::Sacct, 2, 0),
+    ("sacct-memory-0.psv", Printed::Sacct, 3, 0),
     ("sacct-no-such-cluster.txt", Printed::Sacct, 0, 0),
     ("sacct-no-such-job.txt", Printed::Sacct, 0, 0),
     ("sacct-state-pending.psv", Printed::Sacct, 7, 0),

@@ -410,7 +410,7 @@ impl State {
 /// that is missing MaxRSS, which is the largest task's, times the tasks. Of a job it is that of the
 /// largest step: steps follow one another unless somebody takes care that they do not. `batch` is
 /// a step of one task, on the first machine. `extern` is a `sleep`, and whoever came in by ssh: it
-/// stands for a job only alone.
+/// stands for a job only alone. [`StepUsage`] has the rule for 0.
 ///
 /// **GPU use** is that of the jobstats summary, which is a mean over time, or else that of the
 /// step that used most. There `gres/gpuutil` and `gres/gpumem` in TRESUsageInTot are, of each task,
@@ -445,40 +445,21 @@ impl Measured {
     }
 
     fn add_step(&mut self, columns: &Columns, row: Row<'_>, step: &[u8]) -> Result<(), String> {
-        let cpu_seconds = value(row, columns.total_cpu, duration::seconds)?.unwrap_or(0.0);
-        let rss_mb = value(row, columns.max_rss, |text| size::mebibytes(text, Bare::Bytes))?;
-        let tasks = value(row, columns.tasks, count)?;
+        let usage = StepUsage::read(columns, row)?;
         let energy_joules = value(row, columns.energy, joules)?.flatten();
-        // The largest task's is what was asked for once: text that was kept from then is read too.
-        let of_all_tasks = row.cell(columns.usage_of_all_tasks);
-        let usage = match of_all_tasks {
-            [] => row.cell(columns.usage_of_largest_task),
-            usage => usage,
-        };
-        let [memory, gpu_percent, gpu_memory] =
-            tres::values(usage, [b"mem", b"gres/gpuutil", b"gres/gpumem"]);
-        let mebibytes = |text| size::mebibytes(text, Bare::Bytes);
-        let memory_mb = memory
-            .filter(|_| !of_all_tasks.is_empty())
-            .and_then(mebibytes)
-            .or_else(|| rss_mb.map(|rss_mb| rss_mb * tasks.unwrap_or(1).max(1) as f64))
-            // Nothing runs in no memory: it was over before it was looked at.
-            .filter(|memory_mb| *memory_mb > 0.0);
-
-        self.any_step |= cpu_seconds > 0.0 || memory_mb.is_some() || !usage.is_empty();
+        self.any_step |= usage.cpu_seconds.is_some();
         self.any_step_cut_off |= row.cell(columns.state).starts_with(b"RESIZING");
-        self.step_cpu_seconds += cpu_seconds;
+        self.step_cpu_seconds += usage.cpu_seconds.unwrap_or(0.0);
         if step == b"extern" {
-            self.extern_memory_mb = larger(self.extern_memory_mb, memory_mb);
+            self.extern_memory_mb = larger(self.extern_memory_mb, usage.memory_mb);
         } else {
             self.any_work = true;
-            self.work_memory_mb = larger(self.work_memory_mb, memory_mb);
+            self.work_memory_mb = larger(self.work_memory_mb, usage.memory_mb);
         }
         // Steps overlap (`batch` lasts as long as those that it starts), so energy is not added.
         self.energy_joules = larger(self.energy_joules, energy_joules);
-        let percent = gpu_percent.and_then(count).map(|percent| percent as f64);
-        self.gpu_percent = larger(self.gpu_percent, percent);
-        self.gpu_memory_mb = larger(self.gpu_memory_mb, gpu_memory.and_then(mebibytes));
+        self.gpu_percent = larger(self.gpu_percent, usage.gpu_percent);
+        self.gpu_memory_mb = larger(self.gpu_memory_mb, usage.gpu_memory_mb);
         Ok(())
     }
 
@@ -529,6 +510,62 @@ impl Measured {
         };
         let is_measured = job.gpu_utilization.is_some() || job.gpu_memory_max_mb.is_some();
         job.gpu_usage_source = is_measured.then(|| source.into());
+    }
+}
+
+/// CPU time and memory of one step, where SLURM measured them.
+///
+/// **A memory of 0 is not a measurement.** SLURM samples resident memory every
+/// `JobAcctGatherFrequency` seconds. A step that ends before a sample finds its processes has a blank
+/// `MaxRSS`, or 0 where the sample found a process that was starting or ending. No running process
+/// has a resident size of 0. The same holds for `mem` in `TRESUsageInTot`.
+///
+/// **A CPU time of 0 can be real.** The kernel reports it when a process ends, whether or not a
+/// sample was taken. It is a measurement if the row has any other one: memory, or a
+/// `TRESUsageInTot`, which SLURM fills in when a step ends. A step that was lost or still runs has
+/// neither, and prints 0 as well.
+///
+/// `tests/slurm/accounting.py` applies the same rule to the output of a real SLURM.
+struct StepUsage {
+    cpu_seconds: Option<f64>,
+    /// The largest sample of the largest task.
+    max_rss_mb: Option<f64>,
+    /// The largest sample of each task, added up.
+    memory_mb: Option<f64>,
+    /// The largest sample of each task's GPUs together, added up: two busy GPUs are 200.
+    gpu_percent: Option<f64>,
+    gpu_memory_mb: Option<f64>,
+}
+
+impl StepUsage {
+    fn read(columns: &Columns, row: Row<'_>) -> Result<StepUsage, String> {
+        let mebibytes = |text: &[u8]| size::mebibytes(text, Bare::Bytes);
+        let is_sampled = |memory_mb: &f64| *memory_mb > 0.0;
+        let max_rss_mb = value(row, columns.max_rss, mebibytes)?.filter(is_sampled);
+        let tasks = value(row, columns.tasks, count)?.unwrap_or(1).max(1);
+        // Old archives have the usage of the largest task alone.
+        let of_all_tasks = row.cell(columns.usage_of_all_tasks);
+        let usage = match of_all_tasks {
+            [] => row.cell(columns.usage_of_largest_task),
+            usage => usage,
+        };
+        let [memory, gpu_percent, gpu_memory] =
+            tres::values(usage, [b"mem", b"gres/gpuutil", b"gres/gpumem"]);
+        let memory_mb = memory
+            .filter(|_| !of_all_tasks.is_empty())
+            .and_then(mebibytes)
+            .filter(is_sampled)
+            .or_else(|| max_rss_mb.map(|max_rss_mb| max_rss_mb * tasks as f64));
+        let has_other = memory_mb.is_some() || !usage.is_empty();
+        let cpu_seconds = value(row, columns.total_cpu, duration::seconds)?
+            .filter(|cpu_seconds| *cpu_seconds > 0.0 || has_other);
+        Ok(StepUsage {
+            cpu_seconds,
+            max_rss_mb,
+            memory_mb,
+            gpu_percent: gpu_percent.and_then(count).map(|percent| percent as f64),
+            gpu_memory_mb: gpu_memory.and_then(mebibytes),
+        })
     }
 }
 

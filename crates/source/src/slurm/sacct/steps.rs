@@ -5,9 +5,7 @@ use record::Text;
 
 use super::super::rows::{Layout, Reader, Row, Rows};
 use super::super::{count, moment, name, value, word};
-use super::{Columns, State, step_point};
-use crate::notation::size::Bare;
-use crate::notation::{duration, size};
+use super::{Columns, State, StepUsage, step_point};
 
 /// A step, such as `12.batch` or `12.0`.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,9 +19,9 @@ pub struct Step {
     pub elapsed_seconds: Option<i64>,
     pub tasks: Option<i64>,
     pub cpus: Option<i64>,
-    /// CPU time of all tasks.
+    /// CPU time of all tasks; none if it was not measured.
     pub cpu_seconds: Option<f64>,
-    /// The most that the largest task had.
+    /// The largest sample of the largest task; none if no sample found its processes.
     pub max_rss_mb: Option<f64>,
     pub node_list: Option<Text>,
 }
@@ -86,6 +84,7 @@ impl Reader for Found {
 
 fn read(columns: &Columns, row: Row<'_>, step: &[u8]) -> Result<Step, String> {
     let end_time = value(row, columns.end, moment)?;
+    let usage = StepUsage::read(columns, row)?;
     Ok(Step {
         step: String::from_utf8_lossy(step).into_owned().into(),
         step_name: name(row, columns.job_name),
@@ -95,8 +94,8 @@ fn read(columns: &Columns, row: Row<'_>, step: &[u8]) -> Result<Step, String> {
         elapsed_seconds: value(row, columns.elapsed, count)?,
         tasks: value(row, columns.tasks, count)?,
         cpus: value(row, columns.alloc_cpus, count)?,
-        cpu_seconds: value(row, columns.total_cpu, duration::seconds)?,
-        max_rss_mb: value(row, columns.max_rss, |text| size::mebibytes(text, Bare::Bytes))?,
+        cpu_seconds: usage.cpu_seconds,
+        max_rss_mb: usage.max_rss_mb,
         node_list: word(row, columns.node_list),
     })
 }
@@ -149,7 +148,8 @@ mod tests {
                 "0 train|er FAILED 20 s 2 tasks 40.0 CPU s 1.0 MB",
             ]),
         );
-        check("123", Some(&["extern extern COMPLETED 60 s 1 tasks 0.0 CPU s 0.0 MB"]));
+        // Its MaxRSS of 0 is no measurement, and nothing says that its CPU time is one.
+        check("123", Some(&["extern extern COMPLETED 60 s 1 tasks None CPU s None MB"]));
         check("16_1", Some(&[]));
         check("1", None);
         check("99", None);

@@ -520,6 +520,42 @@ fn memory_over_several_machines_is_recorded() {
     assert_eq!(job.max_rss_mb, Some(77_758_464.0 / 1_048_576.0));
 }
 
+/// Captured from SLURM 22.05 on a busy machine: the sample of 186_20.batch found a process that had
+/// just ended, and `MaxRSS` and `mem` are 0. 186_21 is the same script, sampled in time.
+#[test]
+fn a_memory_of_0_is_not_a_measurement_and_the_cpu_time_beside_it_is() {
+    let [missed] = &recorded("sacct-memory-0.psv", "186_20")[..] else { panic!() };
+    assert_eq!((missed.max_rss_mb, missed.memory_efficiency), (None, None));
+    assert_eq!((missed.memory_gb_hours_wasted, missed.total_cpu_seconds), (None, Some(0.003)));
+    let [sampled] = &recorded("sacct-memory-0.psv", "186_21")[..] else { panic!() };
+    assert_eq!(sampled.max_rss_mb, Some(1_724_416.0 / 1_048_576.0));
+    // Step 5 of this job was missed. The others count.
+    let [other] = &recorded("sacct-memory-0.psv", "151_4")[..] else { panic!() };
+    assert_eq!(other.max_rss_mb, Some(11_005_952.0 / 1_048_576.0));
+}
+
+#[test]
+fn a_sum_of_0_does_not_hide_the_largest_task() {
+    assert_eq!(peak(&[("0", "2", "30", "0")]), Some(60.0));
+    assert_eq!(peak(&[("0", "2", "0", "30")]), Some(30.0));
+}
+
+#[test]
+fn a_cpu_time_of_0_is_real_only_beside_another_measurement() {
+    let cpu_seconds = |tres_usage: &str, rss: &str| {
+        let table = format!(
+            "JobID|JobIDRaw|State|Submit|Start|End|ElapsedRaw|NodeList|MaxRSS|TotalCPU|TRESUsageInTot|JobName\n\
+             5|5|COMPLETED|10|20|30|10|a||00:00:00||x\n\
+             5.batch|5.batch|COMPLETED|20|20|30|10|a|{rss}|00:00:00|{tres_usage}|batch\n"
+        );
+        parsed(table).records[0].total_cpu_seconds
+    };
+    assert_eq!(cpu_seconds("energy=0", ""), Some(0.0));
+    assert_eq!(cpu_seconds("", "1M"), Some(0.0));
+    assert_eq!(cpu_seconds("", "0"), None);
+    assert_eq!(cpu_seconds("", ""), None);
+}
+
 #[test]
 fn extern_stands_for_a_job_only_alone() {
     // 26+1 has no other step. 85 has, but they were too short to be sampled.
