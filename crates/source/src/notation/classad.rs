@@ -598,9 +598,35 @@ mod tests {
             prop_assert_eq!(cut(&pieces), cut(&[text.as_bytes()]));
         }
 
+        /// Nothing is lost: between the ads and the rejects stand only brackets, commas and blanks.
         #[test]
-        fn any_bytes_are_ads_or_rejects(text in prop::collection::vec(any::<u8>(), 0..200)) {
-            cut(&[&text]);
+        fn every_byte_is_in_an_ad_or_in_a_reject_or_punctuation(
+            text in prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..200)
+                    .prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+                r#"(\[|\]|\{|\}|"|\\|,|:|\n|[a-zé ]|\{"Name":"x"\}){0,60}"#,
+            ],
+        ) {
+            let mut ads = Ads::default();
+            ads.push(text.as_bytes(), |ad| Ok(String::from_utf8_lossy(ad).into_owned()));
+            let Parsed { records, rejects } = ads.finish();
+            let (mut records, mut rejects) = (records.iter(), rejects.iter());
+            let mut rest = text.as_str();
+            loop {
+                rest = rest.trim_start_matches(['[', ']', ',', ' ', '\t', '\r', '\n']);
+                let piece = match rest.chars().next() {
+                    None => break,
+                    // What begins as an ad is a reject only where the text ends before the ad does.
+                    Some('{') => records.next().or_else(|| rejects.next().map(|reject| &reject.text)),
+                    Some(_) => rejects.next().map(|reject| &reject.text),
+                };
+                let piece = piece.expect("what is no punctuation is in an ad or in a reject");
+                prop_assert!(rest.starts_with(piece.as_str()), "{rest:?} {piece:?}");
+                rest = &rest[piece.len()..];
+            }
+            prop_assert_eq!(records.next(), None);
+            let last: Vec<&str> = rejects.map(|reject| reject.reason.as_str()).collect();
+            prop_assert!(last.is_empty() || last == ["the output ends before its array does"], "{last:?}");
         }
 
         #[test]

@@ -74,12 +74,23 @@ fn resources(text: &[u8]) {
     }
 }
 
-/// An ad is read or refused, and a GPU has one name however it was spelt.
+/// Readings of one attribute agree, and a GPU has one name however it was spelt.
 fn ads(text: &[u8]) {
     if let Ok(ad) = Ad::read(text) {
         for name in ["GPUs", "MyType", ""] {
-            let _ = (ad.text(name), ad.words(name), ad.truth(name), ad.time(name));
-            let _ = (ad.number(name), ad.integer(name), ad.gpu_ids(name));
+            let (number, integer) = (ad.number(name), ad.integer(name));
+            if let (Some(number), Some(integer)) = (number, integer) {
+                // The next float may be 1024 away where integers are largest.
+                assert!((number - integer as f64).abs() <= 1024.0, "{number} {integer}");
+                assert!(number.abs() > 9e15 || number.trunc() == integer as f64);
+            }
+            assert!(integer.is_none() || number.is_some());
+            assert!(ad.truth(name).is_none() || number.is_none());
+            assert_eq!(ad.words(name), ad.text(name).filter(|text| !text.trim().is_empty()));
+            let seconds = ad.time(name).map(|time| time.as_second());
+            assert!(seconds.is_none() || (seconds == integer && integer > Some(0)));
+            let is_defined = ad.get(name).is_some_and(|value| !value.is_undefined());
+            assert_eq!(ad.gpu_ids(name).is_some(), is_defined);
         }
         assert!(ad.nested().count() <= text.len());
     }

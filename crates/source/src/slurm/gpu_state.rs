@@ -71,9 +71,9 @@ pub fn gpu_samples(
 
 /// GPUs of one model on one node: `gpu:a100:2(IDX:0-1)`.
 #[derive(Clone, Debug, PartialEq)]
-struct Gpus {
-    model: Option<Text>,
-    count: usize,
+pub(super) struct Gpus {
+    pub(super) model: Option<Text>,
+    pub(super) count: usize,
     /// None where the site's gres.conf names no files, and nobody knows which is which.
     indexes: Option<Vec<usize>>,
 }
@@ -82,7 +82,7 @@ struct Gpus {
 const MOST_GPUS: usize = 1024;
 
 /// The GPUs in `gpu:a100:4(S:0-1),gpu:v100:2,tpu:1`, or in `gpu:a100:2(IDX:0,3)`.
-fn gpus(list: &str) -> Option<Vec<Gpus>> {
+pub(super) fn gpus(list: &str) -> Option<Vec<Gpus>> {
     let mut found = Vec::new();
     for item in items(list) {
         let Some(item) = item.strip_prefix("gpu:") else { continue };
@@ -452,6 +452,8 @@ impl<'a> Sides<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -850,14 +852,90 @@ mod tests {
         assert_eq!(samples("no node\n", "", &Backfill::default()), Parsed::default());
     }
 
+    /// The lines of some nodes, `n0` and on, whose GPUs may be written in any way. None is a line that
+    /// is no node.
+    fn any_nodes() -> impl Strategy<Value = Vec<Option<String>>> {
+        let gres = "(gpu:(a:)?[0-9](\\(S:0-1\\))?,?){0,2}|[gpu:,0-9a]{0,20}";
+        let used = "(gpu:(a:)?[0-9](\\(IDX:[0-9](-[0-9])?\\))?,?){0,2}|[gpu:,0-9()IDX-]{0,20}";
+        prop::collection::vec(prop::option::of((gres, used)), 0..4).prop_map(|nodes| {
+            let line = |(number, node): (usize, Option<(String, String)>)| {
+                let (gres, used) = node?;
+                Some(format!("NodeName=n{number} Gres={gres} GresUsed={used} State=IDLE"))
+            };
+            nodes.into_iter().enumerate().map(line).collect()
+        })
+    }
+
     proptest! {
+        /// A node's GPUs are numbered from 0 without a gap, and there are as many as the node has. Only
+        /// a job that was read holds any, and it holds no more of a node than its details list.
         #[test]
-        fn any_text_is_read(
-            nodes in "(NodeName=n Gres=[gpu:,0-9a]{0,20} GresUsed=[gpu:,0-9()IDX-]{0,20} State=IDLE\n|.{0,20}\n){0,4}",
-            details in "(Nodes=[n0-9,\\[-]{0,9} |GRES=gpu:[gpu:,0-9()IDX-]{0,20} ){0,4}",
+        fn a_node_has_each_of_its_gpus_once_and_a_job_is_read_or_rejected(
+            nodes in any_nodes(),
+            noise in "[^=\n\r]{0,20}",
+            details in "(Nodes=n[0-3] |Nodes=n\\[0-[0-3]\\] |Nodes=[n0-9,\\[-]{0,9} |GRES=gpu:[0-9](\\(IDX:[0-9]-?[0-9]\\))? |GRES=gpu:[gpu:,0-9()IDX-]{0,20} ){0,4}",
         ) {
+            let text: String =
+                nodes.iter().map(|line| format!("{}\n", line.as_ref().unwrap_or(&noise))).collect();
             let job = job("JobId=1", "gpu", "q", "RUNNING", &details);
-            samples(&nodes, &job, &backfill(&["gpu"], &[]));
+            let parsed = samples(&text, &job, &backfill(&["gpu"], &[]));
+            let of_job = |gpu: &&GpuSample| gpu.backfill_job_id.is_some();
+
+            let mut rest = &parsed.records[..];
+            for (number, line) in nodes.iter().enumerate() {
+                let machine = format!("n{number}");
+                let count = rest.iter().take_while(|gpu| gpu.machine == *machine).count();
+                let (gpus, behind) = rest.split_at(count);
+                rest = behind;
+                for (index, gpu) in gpus.iter().enumerate() {
+                    prop_assert_eq!(gpu.gpu_id.to_string(), format!("gpu:{index}"));
+                    prop_assert_eq!(&gpu.primary_job_id, &None);
+                }
+                let listed = |key| self::gpus(value(line.as_ref()?, key)?);
+                let (Some(installed), Some(_)) = (listed("Gres"), listed("GresUsed")) else {
+                    prop_assert_eq!(count, 0);
+                    continue;
+                };
+                let installed: usize = installed.iter().map(|gpus| gpus.count).sum();
+                prop_assert!(count >= installed.min(MOST_GPUS), "{count} of {installed}");
+            }
+            prop_assert!(rest.is_empty(), "{rest:?}");
+
+            match &parsed.rejects[..] {
+                [] => {
+                    for gpu in parsed.records.iter().filter(of_job) {
+                        prop_assert_eq!(gpu.backfill_job_id.as_deref(), Some("1"));
+                        prop_assert_eq!(gpu.backfill_state.as_deref(), Some("Claimed"));
+                    }
+                }
+                [reject] => {
+                    prop_assert_eq!(&reject.text, &job);
+                    prop_assert_eq!(parsed.records.iter().filter(of_job).count(), 0);
+                }
+                rejects => prop_assert!(false, "{rejects:?}"),
+            }
+        }
+
+        /// Each GPU that the details list by index is held by the job, and no other GPU is.
+        #[test]
+        fn a_job_holds_the_gpus_that_its_details_list(
+            indexes in prop::collection::btree_set(0..8_usize, 1..8),
+            installed in 1..8_usize,
+        ) {
+            let list: Vec<String> = indexes.iter().map(usize::to_string).collect();
+            let list = format!("gpu:{}(IDX:{})", indexes.len(), list.join(","));
+            let node = format!("NodeName=n Gres=gpu:{installed} GresUsed={list} State=MIXED");
+            let job = job("JobId=1", "gpu", "q", "RUNNING", &format!("Nodes=n GRES={list}"));
+            let parsed = samples(&node, &job, &Backfill::default());
+            prop_assert_eq!(&parsed.rejects, &[]);
+            let held: BTreeSet<usize> = parsed
+                .records
+                .iter()
+                .enumerate()
+                .filter(|(_, gpu)| gpu.primary_job_id.as_deref() == Some("1"))
+                .map(|(index, _)| index)
+                .collect();
+            prop_assert_eq!(held, indexes);
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Which models of GPU are in use on which node, by `scontrol --details show node`.
 
+use super::gpu_state::gpus;
+
 /// The GPUs of one node by model, each with how many of it are in use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuModel {
     /// None where the site does not name models.
     pub model: Option<String>,
     pub gpus: i64,
-    /// Unknown where the command was not asked for details.
+    /// None if the output has no details, or they cannot be read.
     pub used: Option<i64>,
 }
 
@@ -22,49 +24,36 @@ fn node(line: &str) -> Option<(String, Vec<GpuModel>)> {
     let value =
         |key: &str| line.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
     let name = value("NodeName")?.to_owned();
-    let mut models: Vec<GpuModel> = value("Gres")
-        .map(gpus)
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(model, gpus)| GpuModel { model, gpus, used: None })
-        .collect();
-    if let Some(used) = value("GresUsed") {
-        let used = gpus(used);
-        for entry in &mut models {
-            let of_model = |(model, _): &&(Option<String>, i64)| *model == entry.model;
-            entry.used = Some(used.iter().find(of_model).map_or(0, |(_, count)| *count));
-        }
-    }
-    Some((name, models))
+    let used = value("GresUsed").and_then(by_model);
+    let models = value("Gres").and_then(by_model).unwrap_or_default();
+    let models = models.into_iter().map(|(model, gpus)| {
+        let of_model = |(other, _): &&(Option<String>, i64)| *other == model;
+        let used =
+            used.as_ref().map(|used| used.iter().find(of_model).map_or(0, |(_, used)| *used));
+        GpuModel { model, gpus, used }
+    });
+    Some((name, models.collect()))
 }
 
-/// The models in `gpu:a100:4(S:0-1),gpu:v100:2,tpu:1`, equal ones together.
-fn gpus(list: &str) -> Vec<(Option<String>, i64)> {
+/// The models in `gpu:a100:4(S:0-1),gpu:v100:2,tpu:1`, equal ones together. None if one of them cannot
+/// be read.
+fn by_model(list: &str) -> Option<Vec<(Option<String>, i64)>> {
     let mut found: Vec<(Option<String>, i64)> = Vec::new();
-    let mut depth = 0;
-    // A comma inside brackets lists sockets or indexes.
-    let items = list.split(|letter| {
-        depth += i32::from(letter == '(') - i32::from(letter == ')');
-        letter == ',' && depth == 0
-    });
-    for item in items {
-        let Some(item) = item.strip_prefix("gpu:") else { continue };
-        let item = item.split('(').next().unwrap_or(item);
-        let (model, digits) = match item.rsplit_once(':') {
-            Some((model, digits)) => (Some(model.to_owned()), digits),
-            None => (None, item),
-        };
-        let Ok(count) = digits.parse::<i64>() else { continue };
+    for gpus in gpus(list)? {
+        let model = gpus.model.map(|model| model.as_str().to_owned());
+        let count = i64::try_from(gpus.count).ok()?;
         match found.iter_mut().find(|(known, _)| *known == model) {
             Some((_, sum)) => *sum += count,
             None => found.push((model, count)),
         }
     }
-    found
+    Some(found)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -99,6 +88,13 @@ mod tests {
     }
 
     #[test]
+    fn a_count_that_cannot_be_read_is_not_zero() {
+        check("gpu:2", "gpu:-3", "- None/2");
+        check("gpu:2", "gpu:many", "- None/2");
+        check("gpu:a100:9223372036854775807,gpu:a100:1", "gpu:0", "");
+    }
+
+    #[test]
     fn a_recording_is_read() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/slurm-22.05/");
         let text = std::fs::read_to_string(format!("{folder}scontrol-show-node-detail.txt"));
@@ -108,10 +104,56 @@ mod tests {
         assert_eq!(*gpu01, [a100]);
     }
 
+    /// A list of GRES, with the GPUs of each model in it.
+    fn any_list() -> impl Strategy<Value = (String, BTreeMap<Option<String>, i64>)> {
+        let model = prop::option::of("[a-c]|1g\\.5gb");
+        let item = (model, 0..9_i64, prop::sample::select(vec!["", "(S:0-1)", "(IDX:0,2-3)"]));
+        prop::collection::vec(item, 0..5).prop_map(|items| {
+            let mut counts = BTreeMap::new();
+            let mut words = vec!["tpu:2".to_owned()];
+            for (model, count, bracket) in items {
+                let name = model.as_ref().map(|model| format!("{model}:")).unwrap_or_default();
+                words.push(format!("gpu:{name}{count}{bracket}"));
+                *counts.entry(model).or_default() += count;
+            }
+            (words.join(","), counts)
+        })
+    }
+
     proptest! {
         #[test]
-        fn any_text_is_read(text in "(NodeName=[a-z]{0,2} Gres=[gpu:,0-9()]{0,20} GresUsed=[gpu:,0-9()IDX-]{0,20}\n|.{0,20}\n){0,4}") {
-            gpu_models(&text);
+        fn every_gpu_that_is_listed_is_counted_once(
+            (gres, installed) in any_list(),
+            (gres_used, used) in any_list(),
+        ) {
+            let mut nodes = gpu_models(&format!("NodeName=a Gres={gres} GresUsed={gres_used}"));
+            nodes[0].1.sort_by(|one, other| one.model.cmp(&other.model));
+            let expected: Vec<GpuModel> = installed
+                .into_iter()
+                .map(|(model, gpus)| {
+                    let used = Some(used.get(&model).copied().unwrap_or(0));
+                    GpuModel { model, gpus, used }
+                })
+                .collect();
+            prop_assert_eq!(nodes, [("a".to_owned(), expected)]);
+        }
+
+        #[test]
+        fn every_line_with_a_name_is_a_node_and_no_count_is_negative(
+            lines in prop::collection::vec(
+                "NodeName=[a-z]{0,2} Gres=[gpu:,0-9()]{0,20} GresUsed=[gpu:,0-9()IDX-]{0,20}|[^=\n\r]{0,20}",
+                0..5,
+            ),
+        ) {
+            let nodes = gpu_models(&lines.join("\n"));
+            let named: Vec<&str> = lines
+                .iter()
+                .filter_map(|line| line.strip_prefix("NodeName=")?.split(' ').next())
+                .collect();
+            prop_assert_eq!(nodes.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), named);
+            for model in nodes.iter().flat_map(|(_, models)| models) {
+                prop_assert!(model.gpus >= 0 && model.used.is_none_or(|used| used >= 0), "{model:?}");
+            }
         }
     }
 }

@@ -191,13 +191,55 @@ mod tests {
     }
 
     proptest! {
+        /// Every line behind the header is a record that says what the line says, or a reject that holds
+        /// the line.
         #[test]
-        fn any_bytes_are_read(text in prop_oneof![
-            any::<Vec<u8>>(),
-            "(Cluster\\|Account\\|Login\\|TRES Name\\|Used\n)?([a-z|0-9]{0,12}\n){0,5}"
-                .prop_map(String::into_bytes),
-        ]) {
-            parse(Sreport::new(), &text);
+        fn every_line_is_a_record_or_a_reject(
+            frame in prop::collection::vec("[a-z -]{0,9}", 0..3),
+            has_header in any::<bool>(),
+            rows in prop::collection::vec(
+                "[a-z]{0,3}\\|[a-z]{0,3}\\|[a-z]{0,3}\\|cpu\\|[0-9]{0,4}|[a-z|0-9]{0,12}|[^\n]{0,9}",
+                0..6,
+            ),
+        ) {
+            let mut lines = frame.clone();
+            lines.extend(has_header.then(|| "Cluster|Account|Login|TRES Name|Used".to_owned()));
+            lines.extend(rows.clone());
+            let text = lines.join("\n");
+            let Parsed { records, rejects } = parse(Sreport::new(), text.as_bytes());
+            if !has_header {
+                let kept: Vec<&str> = rejects.iter().map(|reject| reject.text.as_str()).collect();
+                let expected = if text.trim_ascii().is_empty() { vec![] } else { vec![text.as_str()] };
+                prop_assert_eq!(kept, expected);
+                prop_assert_eq!(records, []);
+                return Ok(());
+            }
+            let (mut records, mut rejects) = (records.iter(), rejects.iter().peekable());
+            for (number, line) in (frame.len() as u64 + 2..).zip(&rows) {
+                if line.is_empty() {
+                    continue;
+                }
+                if let Some(reject) = rejects.next_if(|reject| reject.position == number) {
+                    prop_assert_eq!(&reject.text, line);
+                    continue;
+                }
+                let record = records.next().expect("a line is a record or a reject");
+                let user = record.user.as_deref().unwrap_or_default();
+                let used = line.rsplit('|').next().unwrap_or_default();
+                prop_assert_eq!(
+                    format!("{}|{}|{user}|{}|{used}", record.cluster, record.account, record.resource),
+                    line.as_str()
+                );
+                prop_assert_eq!(used.parse(), Ok(record.seconds));
+            }
+            prop_assert_eq!((records.next(), rejects.next()), (None, None));
+        }
+
+        #[test]
+        fn bytes_without_a_header_are_one_reject(text in any::<Vec<u8>>()) {
+            let Parsed { records, rejects } = parse(Sreport::new(), &text);
+            prop_assert_eq!(records, []);
+            prop_assert_eq!(rejects.len(), usize::from(!text.trim_ascii().is_empty()));
         }
     }
 }
