@@ -60,15 +60,6 @@ impl Site {
         }
     }
 
-    /// Names what an analysis is about, if it is about one thing.
-    pub(crate) fn ask_about(&mut self, analysis: &query::Analysis, subject: &str) {
-        let is_subject =
-            |option: &&query::AnalysisOption| matches!(option.values, query::Values::Subject);
-        let subjects = analysis.options.iter().filter(is_subject);
-        self.question.options =
-            subjects.map(|option| (option.name.to_owned(), subject.to_owned())).collect();
-    }
-
     async fn answer(&mut self, statement: &str) -> Result<DBOutput<DefaultColumnType>> {
         let words: Vec<&str> = statement.split_whitespace().collect();
         match words[..] {
