@@ -6,12 +6,15 @@ use std::borrow::Cow;
 /// that shows: names of users and jobs are chosen by users.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if text.chars().any(steers) {
-        text.chars()
-            .map(|character| if steers(character) { sign(character) } else { character })
-            .collect()
+        text.chars().map(visible_character).collect()
     } else {
         Cow::Borrowed(text)
     }
+}
+
+/// One character of [`visible`] text.
+pub(crate) fn visible_character(character: char) -> char {
+    if steers(character) { sign(character) } else { character }
 }
 
 fn steers(character: char) -> bool {
@@ -20,7 +23,9 @@ fn steers(character: char) -> bool {
         // overrides and isolates that change the direction of writing (Unicode TR 9, 2).
         || matches!(character,
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' | '\u{feff}')
+            | '\u{2066}'..='\u{2069}' | '\u{feff}'
+            // XML 1.0, 2.2, has no place for these.
+            | '\u{fffe}' | '\u{ffff}')
 }
 
 /// Unicode has a picture for each control character of ASCII, in ASCII's order from U+2400.

@@ -167,7 +167,6 @@ pub(crate) fn escaped(text: &str) -> String {
             '<' => written.push_str("&lt;"),
             '>' => written.push_str("&gt;"),
             '"' => written.push_str("&quot;"),
-            '\u{fffe}' | '\u{ffff}' => written.push('\u{fffd}'), // XML 1.0, 2.2, has no place for them
             _ => written.push(character),
         }
     }

@@ -1,6 +1,7 @@
 //! The formats of pictures, a file each.
 
 mod csv;
+mod drawable;
 mod html;
 mod json;
 mod png;

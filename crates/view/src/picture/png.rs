@@ -1,7 +1,7 @@
 //! Pixels, for a slide, a mail or a paper.
 //!
 //! The SVG is drawn with a font of our own, so that no machine needs to have one, and every
-//! machine draws the same. What the font lacks is drawn as a box.
+//! machine draws the same. The font has Latin, Greek and Cyrillic letters. Others are spelled out.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,6 +9,7 @@ use report::Picture;
 use resvg::tiny_skia::{self, Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 
+use super::drawable::{missing_characters, spelled_out};
 use super::{PictureFormat, PictureLook, TooLarge};
 use crate::chart;
 use crate::theme::Color;
@@ -37,8 +38,7 @@ impl PictureFormat for Png {
     }
 
     fn render(&self, picture: &Picture, look: &PictureLook) -> Result<Vec<u8>, TooLarge> {
-        let drawing = chart::draw(picture, &look.style());
-        let pixels = drawn(&drawing, look)?;
+        let pixels = drawn(&tree(picture, look), look)?;
         Ok(written(&pixels, look.dots_per_inch))
     }
 }
@@ -46,14 +46,23 @@ impl PictureFormat for Png {
 /// A picture takes four bytes a pixel while it is drawn: 400 MB at the most.
 const MOST_PIXELS: u64 = 100_000_000;
 
-fn drawn(drawing: &str, look: &PictureLook) -> Result<Pixmap, TooLarge> {
+/// The drawing with its letters set. No character in it is an empty box.
+pub(super) fn tree(picture: &Picture, look: &PictureLook) -> Tree {
     let options = Options {
         font_family: "Inter".to_owned(),
         fontdb: Arc::clone(&FONTS),
         ..Options::default()
     };
-    let tree = Tree::from_str(drawing, &options)
-        .expect("a drawing of ours is SVG, whatever names are in it");
+    let set = |picture: &Picture| {
+        Tree::from_str(&chart::draw(picture, &look.style()), &options)
+            .expect("a drawing of ours is SVG, whatever names are in it")
+    };
+    let tree = set(picture);
+    let missing = missing_characters(&tree, &options);
+    if missing.is_empty() { tree } else { set(&spelled_out(picture, &missing)) }
+}
+
+fn drawn(tree: &Tree, look: &PictureLook) -> Result<Pixmap, TooLarge> {
     let scale = look.dots_per_inch / PictureLook::UNITS_PER_INCH;
     let pixels = |units: f32| (f64::from(units) * scale).round().max(1.0) as u64;
     let (width_pixels, height_pixels) = (pixels(tree.size().width()), pixels(tree.size().height()));
@@ -70,7 +79,7 @@ fn drawn(drawing: &str, look: &PictureLook) -> Result<Pixmap, TooLarge> {
     let Color(red, green, blue) = look.theme.paper;
     pixels.fill(tiny_skia::Color::from_rgba8(red, green, blue, u8::MAX));
     let scale = scale as f32;
-    resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
+    resvg::render(tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
     Ok(pixels)
 }
 

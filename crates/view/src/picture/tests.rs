@@ -5,10 +5,12 @@ mod of_reports;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use report::{
-    Amounts, Bin, Category, Cell, Cells, ClusterCoverage, Columns, Coverage, Drawing, Grid,
-    GridRow, Histogram, Kind, Period, Picture, Series, Unit,
+    Amount, Amounts, Axis, Bars, Bin, Category, Cell, Cells, ClusterCoverage, Columns, Coverage,
+    Curve, Curves, Dot, Drawing, Grid, GridRow, Group, Histogram, Kind, Layout, Part, Period,
+    Picture, Point, Scatter, Series, SkippedFile, Unit,
 };
 use resvg::tiny_skia::Pixmap;
+use resvg::usvg;
 
 use super::*;
 use crate::theme::{Color, Hatch};
@@ -266,24 +268,118 @@ fn thousands_of_rows_are_thin_and_labelled_by_machine() {
     assert!(svg.len() < 500_000, "{} bytes", svg.len());
 }
 
+/// The texts of a PNG, and the characters in it that are empty boxes.
+fn letters_of_png(picture: &Picture) -> (Vec<String>, Vec<String>) {
+    fn collect(group: &usvg::Group, texts: &mut Vec<String>, boxes: &mut Vec<String>) {
+        for node in group.children() {
+            match node {
+                usvg::Node::Group(group) => collect(group, texts, boxes),
+                usvg::Node::Text(text) => {
+                    texts.push(text.chunks().iter().map(|chunk| chunk.text()).collect());
+                    let glyphs = text.layouted().iter().flat_map(|span| &span.positioned_glyphs);
+                    let boxed = glyphs.filter(|glyph| glyph.id.0 == 0);
+                    boxes.extend(boxed.map(|glyph| glyph.text.clone()));
+                }
+                _ => {}
+            }
+        }
+    }
+    let wide = PictureLook { width_inches: 20.0, ..small() };
+    let (mut texts, mut boxes) = (Vec::new(), Vec::new());
+    collect(png::tree(picture, &wide).root(), &mut texts, &mut boxes);
+    (texts, boxes)
+}
+
 #[test]
-fn names_of_any_script_are_drawn() {
-    let blank = drawn(&longest(&[(gpu("", ""), "00")]), &small());
-    for name in
-        ["ネコ-1", "حاسوب", "узел7", "Ωmega", "🦀", "a\u{0}\u{1b}[31m\u{ffff}</svg>", "e\u{301}"]
-    {
+fn names_of_any_script_are_drawn_or_spelled_out() {
+    for (name, drawn) in [
+        ("node-1", "node-1"),
+        ("узел7", "узел7"),
+        ("Ωmega", "Ωmega"),
+        ("größe", "größe"),
+        ("e\u{301}", "e\u{301}"),
+        ("x\u{301}y", "x<U+0301>y"),
+        ("ネコ-1", "<U+30CD><U+30B3>-1"),
+        ("حاسوب", "<U+062D><U+0627><U+0633><U+0648><U+0628>"),
+        ("🦀", "<U+1F980>"),
+        ("a\u{0}\u{1b}[31m\u{ffff}</svg>", "a<U+0000><U+001B>[31m<U+FFFF></svg>"),
+    ] {
         let picture = longest(&[(gpu(name, name), "00")]);
         for format in PICTURE_FORMATS {
             assert!(!format.render(&picture, &small()).unwrap().is_empty());
         }
-        let pixels = drawn(&picture, &small());
-        let ink = |pixels: &Pixmap| {
-            let dark = |pixel: &&resvg::tiny_skia::PremultipliedColorU8| {
-                pixel.red().max(pixel.green()).max(pixel.blue()) < 128
-            };
-            pixels.pixels().iter().filter(dark).count()
-        };
-        assert!(ink(&pixels) > ink(&blank), "{name} left no ink");
+        let (texts, boxes) = letters_of_png(&picture);
+        assert_eq!(boxes, [""; 0], "{name}");
+        assert_eq!(texts.iter().filter(|text| *text == drawn).count(), 2, "{name}: {texts:?}");
+        // A reader of SVG has fonts of its own.
+        assert!(!written("svg", &picture, &small()).contains("U+"), "{name}");
+    }
+}
+
+/// Whatever a picture writes out, of every kind.
+#[test]
+fn no_kind_of_picture_has_a_letter_that_is_an_empty_box() {
+    let name = || "ネコ".to_owned();
+    let kind = Kind::Ranked(0);
+    let amount = Amount { value: Some(1.0), band: None };
+    let bars = |is_sequence| {
+        Drawing::Bars(Bars {
+            label_heading: name(),
+            heading: name(),
+            unit: Unit::Hours,
+            is_sequence,
+            layout: Layout::Stacked,
+            parts: vec![Part { name: name(), kind }],
+            groups: vec![Group { label: name(), amounts: vec![amount] }],
+        })
+    };
+    let axis = || Axis { heading: name(), unit: Unit::Hours };
+    let mut drawings = vec![
+        Drawing::Grid(Grid {
+            columns: Columns::Labels(vec![name()]),
+            rows: vec![gpu(&name(), &name())],
+            categories: vec![Category { name: name(), kind, percent: None }],
+            cells: Cells::Longest(vec![Cell { category: 0, share: 1.0 }]),
+        }),
+        Drawing::Series(Series {
+            edges: hours(2),
+            heading: name(),
+            unit: Unit::Count,
+            stacked: vec![Amounts { name: name(), kind, values: vec![Some(1.0); 2], mean: None }],
+            lines: vec![Amounts { name: name(), kind, values: vec![Some(2.0); 2], mean: None }],
+        }),
+        Drawing::Histogram(Histogram {
+            heading: name(),
+            count_heading: name(),
+            count_unit: Unit::Count,
+            bins: vec![Bin { label: name(), count: 1.0 }],
+        }),
+        Drawing::Curves(Curves {
+            at_heading: name(),
+            heading: name(),
+            unit: Unit::Percent,
+            curves: vec![Curve {
+                name: name(),
+                kind,
+                points: vec![Point { at_seconds: 60.0, value: 50.0, band: None }],
+            }],
+        }),
+        Drawing::Scatter(Scatter {
+            across: axis(),
+            up: axis(),
+            dots: vec![Dot { name: name(), across: 2.0, up: 1.0 }],
+        }),
+    ];
+    drawings.extend([bars(true), bars(false)]);
+    for drawing in drawings {
+        let mut picture = picture(drawing, 2);
+        (picture.title, picture.subtitle, picture.notes) = (name(), name(), vec![name()]);
+        picture.coverage.clusters[0].cluster = name();
+        let skipped = SkippedFile { path: name(), reason: name() };
+        picture.coverage.skipped.push(skipped);
+        let (texts, boxes) = letters_of_png(&picture);
+        assert_eq!(boxes, [""; 0], "{texts:?}");
+        assert!(texts.iter().any(|text| text.contains("<U+30CD><U+30B3>")), "{texts:?}");
     }
 }
 
