@@ -169,8 +169,8 @@ fn asks_for_gpus(ad: &Ad<'_>) -> bool {
     }
 }
 
-/// The model in `Capability >= 8.0 && DeviceName == "NVIDIA A100-SXM4-40GB"`. Where there is a
-/// choice of models, or a model is only ruled out, no one model is asked for.
+/// The model in `Capability >= 8.0 && DeviceName == "NVIDIA A100-SXM4-40GB"`: the only one for which the
+/// expression can be true. None if there may be a choice of models, or a model is only ruled out.
 fn device_name(expression: &str) -> Option<&str> {
     let outside_quotes = || expression.split('"').step_by(2);
     if outside_quotes().any(|text| text.contains("||") || text.contains('?')) {
@@ -184,7 +184,49 @@ fn device_name(expression: &str) -> Option<&str> {
         term.chars().filter(|letter| !letter.is_whitespace() && *letter != '(').collect();
     let is_device = term.eq_ignore_ascii_case("DeviceName==")
         || term.eq_ignore_ascii_case("TARGET.DeviceName==");
-    (is_device && !behind.contains('"')).then_some(device)
+    let is_required = is_device && opens_plainly(before) && continues_with_and(behind);
+    (is_required && !behind.contains('"')).then_some(device)
+}
+
+/// Whether each parenthesis that is still open stands at the begin of a conjunct: behind `!` or a
+/// function's name it does not.
+fn opens_plainly(before: &str) -> bool {
+    let mut open = Vec::new();
+    let mut last = None;
+    for letter in before.chars().filter(|letter| !letter.is_whitespace()) {
+        match letter {
+            '(' => open.push(matches!(last, None | Some('(' | '&'))),
+            ')' => drop(open.pop()),
+            _ => {}
+        }
+        last = Some(letter);
+    }
+    open.into_iter().all(|is_plain| is_plain)
+}
+
+/// Whether a term, and then each parenthesis around it, is followed by `&&` or by nothing: any other
+/// operator may turn its meaning around.
+fn continues_with_and(behind: &str) -> bool {
+    let is_next = |text: &str| {
+        let text = text.trim_start();
+        text.is_empty() || text.starts_with(')') || text.starts_with("&&")
+    };
+    let mut depth = 0_usize;
+    let is_closed_well = |(place, letter): (usize, char)| match letter {
+        '(' => {
+            depth += 1;
+            true
+        }
+        ')' if depth == 0 => is_next(&behind[place + 1..]),
+        ')' => {
+            depth -= 1;
+            true
+        }
+        // Arguments of a function.
+        ',' => depth > 0,
+        _ => true,
+    };
+    is_next(behind) && behind.char_indices().all(is_closed_well)
 }
 
 #[cfg(test)]
@@ -480,6 +522,17 @@ mod tests {
             (r#"DeviceName == \"NVIDIA H200\" || DeviceName == \"NVIDIA H100\""#, None),
             (r#"DeviceName != \"NVIDIA H200\""#, None),
             (r#"!(DeviceName == \"NVIDIA H200\")"#, None),
+            (r#"!(Capability >= 8.0 && DeviceName == \"NVIDIA H200\")"#, None),
+            (r#"(Capability >= 8.0 && DeviceName == \"NVIDIA H200\") == false"#, None),
+            (r#"isUndefined(Capability >= 8.0 && DeviceName == \"NVIDIA H200\")"#, None),
+            (
+                r#"ifThenElse(Capability >= 8.0 && DeviceName == \"NVIDIA H200\" && true, false, true)"#,
+                None,
+            ),
+            (
+                r#"(Capability >= 8.0 && (DeviceName == \"NVIDIA H200\")) && max(1, 2) > 1"#,
+                Some("NVIDIA H200=2"),
+            ),
             ("Capability < 8.000000000000000E+00", None),
         ] {
             let span = waiting(&format!(
@@ -529,10 +582,83 @@ mod tests {
             pieces.push(other);
             prop_assert_eq!(pieces.finish(), parse(parser(5000), &text));
         }
+    }
 
+    /// An expression, and whether it is true: of the models `X` and `Y`, each with a capability that is
+    /// large enough, and with one that is not.
+    #[derive(Clone, Debug)]
+    struct Required {
+        text: String,
+        fits: [[bool; 2]; 2],
+    }
+
+    impl Required {
+        fn joined(
+            &self,
+            operator: &str,
+            other: &Required,
+            join: fn(bool, bool) -> bool,
+        ) -> Required {
+            let mut fits = self.fits;
+            for (model, capable) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                fits[model][capable] = join(self.fits[model][capable], other.fits[model][capable]);
+            }
+            Required { text: format!("{} {operator} {}", self.text, other.text), fits }
+        }
+    }
+
+    fn any_required() -> impl Strategy<Value = Required> {
+        let term = |text: &str, fits| Required { text: text.to_owned(), fits };
+        let leaf = prop::sample::select(vec![
+            term("DeviceName == \"X\"", [[true; 2], [false; 2]]),
+            term("TARGET.DeviceName==\"Y\"", [[false; 2], [true; 2]]),
+            term("DeviceName != \"X\"", [[false; 2], [true; 2]]),
+            term("Capability >= 8.0", [[true, false], [true, false]]),
+        ]);
+        leaf.prop_recursive(3, 12, 2, |inner| {
+            // In parentheses, so that no operator binds closer than it is meant to.
+            let inner = inner.prop_map(|Required { text, fits }| {
+                let is_term =
+                    !text.contains(['&', '|', '!', '(']) || text.starts_with("DeviceName !=");
+                Required { text: if is_term { text } else { format!("({text})") }, fits }
+            });
+            let not = inner.clone().prop_map(|Required { text, fits }| Required {
+                text: format!("!({text})"),
+                fits: fits.map(|model| model.map(|fits| !fits)),
+            });
+            let is_false = inner.clone().prop_map(|Required { text, fits }| Required {
+                text: format!("({text}) == false"),
+                fits: fits.map(|model| model.map(|fits| !fits)),
+            });
+            let called = inner.clone().prop_map(|Required { text, .. }| Required {
+                text: format!("isUndefined({text})"),
+                fits: [[true; 2]; 2],
+            });
+            let and = (inner.clone(), inner.clone())
+                .prop_map(|(one, other)| one.joined("&&", &other, |one, other| one && other));
+            let or = (inner.clone(), inner)
+                .prop_map(|(one, other)| one.joined("||", &other, |one, other| one || other));
+            prop_oneof![3 => and, 1 => or, 1 => not, 1 => is_false, 1 => called]
+        })
+    }
+
+    proptest! {
+        /// A model is named only if no other model could make the expression true.
         #[test]
-        fn any_expression_is_read(expression in r#"[ -~é]{0,40}|DeviceName == "[^"]{0,9}"[&|()! a-z"]{0,9}"#) {
-            device_name(&expression);
+        fn a_model_that_is_named_is_the_only_one_that_fits(required in any_required()) {
+            if let Some(device) = device_name(&required.text) {
+                let other = if device == "X" { 1 } else { 0 };
+                prop_assert!(!required.fits[other].contains(&true), "{} is not only {device}", required.text);
+            }
+        }
+
+        /// Of any text, what is named stands in it between the first quotes.
+        #[test]
+        fn a_model_that_is_named_is_quoted(expression in r#"[ -~é]{0,40}|DeviceName == "[^"]{0,9}"[&|()! a-z"]{0,9}"#) {
+            if let Some(device) = device_name(&expression) {
+                prop_assert_eq!(expression.split('"').nth(1), Some(device));
+                prop_assert_eq!(expression.matches('"').count(), 2);
+            }
         }
     }
 }
