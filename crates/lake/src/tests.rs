@@ -629,13 +629,11 @@ pub(crate) async fn work(lake: Lake) -> Result<()> {
     writer.finish().await
 }
 
-/// Does the work in a process of its own, and dies before the step that the environment names.
-#[test]
-fn crash_child() {
-    #[expect(clippy::disallowed_methods, reason = "how the crash test tells its child what to do")]
-    let Ok(told) = std::env::var("PLIMSOLL_TEST_CRASH") else { return };
-    let (root, last) = told.split_once('|').unwrap();
-    let last: usize = last.parse().unwrap();
+/// Tells the crash test that it runs as its own child: the lake, and the step before which to abort.
+const CRASH: &str = "PLIMSOLL_TEST_CRASH";
+
+/// Does the work, and aborts before a step.
+fn work_until_crash(root: &str, last: usize) {
     let steps = AtomicUsize::new(0);
     let lake = Lake::create(Path::new(root)).unwrap().with_large_file(1).with_step(move |_| {
         if steps.fetch_add(1, Ordering::SeqCst) == last {
@@ -645,8 +643,15 @@ fn crash_child() {
     runtime().block_on(work(lake)).unwrap();
 }
 
+/// The process that crashes is this test again, started with [`CRASH`] set: it needs the test build, and
+/// a test of its own would count one that asserts nothing.
 #[test]
 fn killed_before_any_step_the_lake_is_whole_and_the_next_run_ends_the_same() {
+    #[expect(clippy::disallowed_methods, reason = "how the crash test tells its child what to do")]
+    if let Ok(told) = std::env::var(CRASH) {
+        let (root, last) = told.split_once('|').unwrap();
+        return work_until_crash(root, last.parse().unwrap());
+    }
     let runtime = runtime();
     let folder = tempfile::tempdir().unwrap();
     let undisturbed = Lake::create(folder.path()).unwrap().with_large_file(1);
@@ -661,8 +666,12 @@ fn killed_before_any_step_the_lake_is_whole_and_the_next_run_ends_the_same() {
         let root = folder.path().join("data");
         #[expect(clippy::disallowed_methods, reason = "a process that can be killed")]
         let status = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "tests::crash_child", "--nocapture"])
-            .env("PLIMSOLL_TEST_CRASH", format!("{}|{deaths}", root.display()))
+            .args([
+                "--exact",
+                "tests::killed_before_any_step_the_lake_is_whole_and_the_next_run_ends_the_same",
+                "--nocapture",
+            ])
+            .env(CRASH, format!("{}|{deaths}", root.display()))
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())
             .status()
