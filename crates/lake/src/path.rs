@@ -28,6 +28,11 @@ pub(crate) fn table_folder(table: &str) -> Path {
     Path::from_iter(["processed", table])
 }
 
+/// The table of a file, by its path below the lake's root.
+pub(crate) fn table_of(path: &str) -> Option<&str> {
+    path.strip_prefix("processed/")?.split('/').next()
+}
+
 /// The folder of a cluster's part of a table.
 pub(crate) fn cluster_folder(table: &str, cluster: &str) -> Path {
     table_folder(table).join(format!("cluster={cluster}"))

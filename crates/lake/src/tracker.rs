@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use object_store::ObjectMeta;
 use object_store::path::Path;
-use record::{Collection, Job, Record, TABLES};
+use record::{Collection, GpuSample, GpuSpan, Job, NodeSpan, QueueSpan, Record, TABLES};
 use serde::{Deserialize, Serialize};
 
 use crate::known_jobs::{KnownJobs, Lookup, OpenJob};
@@ -128,6 +128,16 @@ pub const LAG: SignedDuration = SignedDuration::from_hours(1);
 /// none is configured.
 const UNKNOWN_HOLD: SignedDuration = SignedDuration::from_mins(10);
 
+/// Columns with moments at which something happened or was observed, by table. The times of
+/// collections and of imports are not among them: these may be much later, and may have failed.
+const OBSERVED: [(&str, &[&str]); 5] = [
+    (Job::TABLE.name, &["submit_time", "start_time", "end_time"]),
+    (GpuSpan::TABLE.name, &["end_time"]),
+    (GpuSample::TABLE.name, &["time"]),
+    (NodeSpan::TABLE.name, &["last_seen_time"]),
+    (QueueSpan::TABLE.name, &["last_seen_time"]),
+];
+
 /// What is known of one day.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DayFacts {
@@ -143,6 +153,26 @@ impl Tracker {
     /// not over are made spans by it when a question is asked.
     pub fn hold(&self) -> SignedDuration {
         self.hold_seconds.map_or(UNKNOWN_HOLD, |seconds| SignedDuration::from_secs(seconds.into()))
+    }
+
+    /// The latest moment up to which there is data of the cluster; nothing if there is none, or the
+    /// tracker was lost.
+    ///
+    /// A day that was collected reaches up to its end, or to its last collection if that is earlier,
+    /// even if nothing happened on it. Imported histories have few such days or none: there the moments
+    /// in the rows count.
+    pub fn newest_data(&self) -> Option<Timestamp> {
+        let days = self.days.iter().filter_map(|(day, facts)| {
+            Some(facts.collected_time.min(path::midnight(day.tomorrow().ok()?)))
+        });
+        let asked = self.access_points.values().chain(self.servers.values());
+        let observed = self.files.iter().filter_map(|(name, facts)| {
+            let table = path::table_of(name)?;
+            let (_, columns) = OBSERVED.iter().find(|(known, _)| *known == table)?;
+            let newest = columns.iter().filter_map(|column| facts.times.get(*column)?.max).max()?;
+            Timestamp::from_microsecond(newest).ok()
+        });
+        days.chain(asked.map(|time| time.until)).chain(observed).max()
     }
 
     /// What is known of a file, if it is still the one that the tracker saw.

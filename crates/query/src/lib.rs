@@ -26,6 +26,7 @@ mod names;
 mod nearest;
 pub mod now;
 mod option;
+mod period_end;
 mod picture;
 mod pieces;
 mod pseudonym;
@@ -65,6 +66,7 @@ pub use lake_table::STORE_URL;
 pub use memory::Memory;
 pub use nearest::nearest;
 pub use option::{Alternative, AnalysisOption, Values};
+pub use period_end::PeriodEnd;
 pub use picture::{
     Bucket, By, CHARTS, Chart, Coloring, Gpus, GroupBy, Heatmap, Rows, Selection, chart,
     granted_trend, heatmap, scatter, selected, trend,
@@ -114,6 +116,8 @@ pub struct Question {
     pub now: Timestamp,
     /// What the process's questions may hold together.
     pub memory: Memory,
+    /// How the end of the period was found; nothing if it was named.
+    pub period_end: Option<PeriodEnd>,
 }
 
 impl Question {
@@ -133,6 +137,7 @@ impl Question {
             engine: None,
             sight: Sight::Staff,
             memory: Memory::default(),
+            period_end: None,
         }
     }
 
@@ -414,7 +419,13 @@ async fn ask(
             _ => None,
         };
         let shared = shared.as_ref();
-        let session = Session::open_sharing(lake, question, mentions, shared, is_careful).await;
+        // Those that the end of the period was found by are older than files that changed since.
+        let trackers = match &question.period_end {
+            Some(end) if tries == 1 && !is_careful => end.trackers.clone(),
+            _ => Arc::new(lake.trackers().await?),
+        };
+        let session =
+            Session::open_sharing(lake, question, &trackers, mentions, shared, is_careful).await;
         let session = session.map_err(|error| question.memory.refuse(error))?;
         let answer = answer(&session, statement).await;
         let answer = answer.map_err(|error| question.memory.refuse(error));

@@ -62,7 +62,8 @@ impl Session {
         question: &Question,
         mentions: impl Fn(&Term) -> bool,
     ) -> Result<Session> {
-        Session::open_sharing(lake, question, mentions, None, false).await
+        let trackers = Arc::new(lake.trackers().await?);
+        Session::open_sharing(lake, question, &trackers, mentions, None, false).await
     }
 
     /// The same for statements that share what they read; one that is careful looks at every file
@@ -70,12 +71,12 @@ impl Session {
     pub(crate) async fn open_sharing(
         lake: &Lake,
         question: &Question,
+        trackers: &Arc<Trackers>,
         mentions: impl Fn(&Term) -> bool,
         shared: Option<&Shared>,
         is_careful: bool,
     ) -> Result<Session> {
-        let trackers = Arc::new(lake.trackers().await?);
-        check_clusters(lake, &trackers, question).map_err(Refused)?;
+        check_clusters(lake, trackers, question).map_err(Refused)?;
         // Our files have neither, and looking for them costs each file.
         let config = SessionConfig::new()
             .with_information_schema(true)
@@ -87,8 +88,7 @@ impl Session {
         };
         let context = question.memory.context(config)?;
         let seen = Arc::new(Mutex::new(Seen::default()));
-        let listing =
-            Arc::new(Listing::new(lake, &trackers, is_careful, question.engine.is_some()));
+        let listing = Arc::new(Listing::new(lake, trackers, is_careful, question.engine.is_some()));
         context.register_object_store(&STORE_URL, listing.store.clone());
         let sight = &question.sight;
         let put = |name: &str, table: &record::Table, provider: Arc<dyn TableProvider>| {
@@ -134,10 +134,10 @@ impl Session {
             }
             anyhow::Ok(())
         };
-        make("day", Arc::new(coverage::day_table(&trackers, question)?))?;
-        make("asked", Arc::new(coverage::asked_table(&trackers, question)?))?;
+        make("day", Arc::new(coverage::day_table(trackers, question)?))?;
+        make("asked", Arc::new(coverage::asked_table(trackers, question)?))?;
         make("user_group", Arc::new(user_group_table(question)?))?;
-        for (name, table) in allocation::tables(&trackers, question)? {
+        for (name, table) in allocation::tables(trackers, question)? {
             make(name, Arc::new(table))?;
         }
         // What terms are made of and nobody asks for by name.
@@ -185,7 +185,7 @@ impl Session {
             make(name, Arc::new(table))?;
         }
         let (question, store) = (question.clone(), listing.store.clone());
-        Ok(Session { context, store, trackers, question, seen })
+        Ok(Session { context, store, trackers: trackers.clone(), question, seen })
     }
 
     /// What one of our own statements gives.
@@ -330,6 +330,7 @@ impl Session {
         let mut coverage = Coverage {
             clusters: coverage::clusters(&self.trackers, &self.question)?,
             skipped: self.seen.lock().expect("no holder of this lock panics").skipped.clone(),
+            ends_at_newest: self.question.period_end.as_ref().and_then(|end| end.newest),
         };
         coverage.skipped.sort_by(|one, other| one.path.cmp(&other.path));
         coverage.skipped.dedup();

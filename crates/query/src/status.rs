@@ -83,7 +83,11 @@ pub async fn holdings(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Re
     Ok(Report {
         name: "status".to_owned(),
         title: format!("What is kept in {}?", lake.place()),
-        coverage: Coverage { clusters: crate::coverage::clusters(&trackers, &whole)?, skipped },
+        coverage: Coverage {
+            clusters: crate::coverage::clusters(&trackers, &whole)?,
+            skipped,
+            ends_at_newest: None,
+        },
         period: whole.period,
         table: Table {
             columns: vec![

@@ -2,6 +2,8 @@
 
 use jiff::Timestamp;
 
+use crate::NewestData;
+
 /// What the lake holds of the time and the clusters that a question is about.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Coverage {
@@ -9,6 +11,9 @@ pub struct Coverage {
     pub clusters: Vec<ClusterCoverage>,
     /// Files that could not be read, and so are missing from the answer.
     pub skipped: Vec<SkippedFile>,
+    /// The newest data, if the period ends there, or before, because it is old; nothing if the
+    /// question named the end, or the data is current.
+    pub ends_at_newest: Option<NewestData>,
 }
 
 /// One cluster's part of a period.

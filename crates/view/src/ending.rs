@@ -1,7 +1,6 @@
 //! What every format for people ends with: the period, how much of it was observed, what is
 //! missing from the numbers, and what a reader must know to read them right.
 
-use jiff::Timestamp;
 use report::{ClusterCoverage, Coverage, Document, Period, Picture, Report};
 
 use crate::visible::visible;
@@ -32,10 +31,11 @@ pub(crate) fn ending_of_document(document: &Document) -> Vec<Line> {
 fn lines(period: &Period, observed: &Coverage, notes: &[String]) -> Vec<Line> {
     let zone = period.zone_name();
     let mut lines = vec![Line::Plain(if period.is_moment() {
-        format!("As of {}, {}", moment(period.start, period), visible(&zone))
+        format!("As of {}, {}", period.moment(period.start), visible(&zone))
     } else {
         format!("Period: {}, {}, end not included", span(period), visible(&zone))
     })];
+    lines.extend(observed.ends_at_newest.map(|newest| Line::Plain(newest.line(period))));
     // What is seen now was not collected.
     if observed.clusters.is_empty() && !period.is_moment() {
         lines.push(Line::Warning("nothing was collected from any cluster".to_owned()));
@@ -58,19 +58,19 @@ fn lines(period: &Period, observed: &Coverage, notes: &[String]) -> Vec<Line> {
 pub(crate) fn nothing(report: &Report) -> String {
     let period = &report.period;
     if period.is_moment() {
-        return format!("Nothing to show at {}.", moment(period.start, period));
+        return format!("Nothing to show at {}.", period.moment(period.start));
     }
     format!("Nothing to show from {}.", span(period))
 }
 
 fn span(period: &Period) -> String {
-    format!("{} to {}", moment(period.start, period), moment(period.end, period))
+    format!("{} to {}", period.moment(period.start), period.moment(period.end))
 }
 
 fn coverage(cluster: &ClusterCoverage, period: &Period) -> String {
     let days = if cluster.days == 1 { "day" } else { "days" };
     let asked = match cluster.fresh_time {
-        Some(time) => format!("last asked {}", moment(time, period)),
+        Some(time) => format!("last asked {}", period.moment(time)),
         None => "never asked".to_owned(),
     };
     format!(
@@ -79,12 +79,4 @@ fn coverage(cluster: &ClusterCoverage, period: &Period) -> String {
         cluster.days_collected,
         cluster.days
     )
-}
-
-/// A moment in the site's zone. Seconds stand only where there are some: a period made by hand
-/// has none.
-fn moment(time: Timestamp, period: &Period) -> String {
-    let zoned = time.to_zoned(period.zone.clone());
-    let format = if zoned.second() == 0 { "%Y-%m-%d %H:%M %Z" } else { "%Y-%m-%d %H:%M:%S %Z" };
-    zoned.strftime(format).to_string()
 }

@@ -2,7 +2,8 @@
 
 use jiff::tz::TimeZone;
 use report::{
-    BarChart, ClusterCoverage, Column, Coverage, Period, Report, SkippedFile, Table, Unit, Value,
+    BarChart, ClusterCoverage, Column, Coverage, NewestData, Period, Report, SkippedFile, Table,
+    Unit, Value,
 };
 
 use super::*;
@@ -44,6 +45,7 @@ pub(crate) fn awkward() -> Report {
                 path: "job/cluster=alder/date=2026-11-03/part_1.parquet".into(),
                 reason: "its footer is <damaged>\nor cut".into(),
             }],
+            ends_at_newest: None,
         },
         table: Table {
             columns: vec![
@@ -105,6 +107,25 @@ fn rendered(report: &Report, format: &str, look: Look) -> String {
 
 fn plain(report: &Report, format: &str) -> String {
     rendered(report, format, Look::default())
+}
+
+/// An awkward report of a time that ends at the newest data.
+fn old() -> Report {
+    let mut report = awkward();
+    let now = "2027-11-15T06:00:00Z".parse().unwrap();
+    report.coverage.ends_at_newest = NewestData::if_old(report.period.end, now);
+    report
+}
+
+#[test]
+fn every_format_for_people_says_that_the_newest_data_is_old() {
+    let line = "The newest data is from 2026-11-15 00:00 CST, 365 days before this report. The \
+                period ends there.";
+    for format in ["text", "html", "markdown"] {
+        let (current, old) = (plain(&awkward(), format), plain(&old(), format));
+        assert!(!current.contains("newest data"), "{format}: {current}");
+        assert!(old.contains(line), "{format}: {old}");
+    }
 }
 
 #[test]
@@ -389,6 +410,12 @@ fn json_reads_back_as_it_was() {
     assert_eq!(
         read["coverage"]["clusters"][1],
         serde_json::json!({ "cluster": "birch", "days_collected": 0, "days": 1, "fresh_time": null })
+    );
+    assert_eq!(read["coverage"]["ends_at_newest_data"], serde_json::Value::Null);
+    let old: serde_json::Value = serde_json::from_str(&plain(&old(), "json")).unwrap();
+    assert_eq!(
+        old["coverage"]["ends_at_newest_data"],
+        serde_json::json!({ "time": "2026-11-15T06:00:00Z", "age_seconds": 365 * 86_400 })
     );
     assert_eq!(read["coverage"]["skipped"][0]["reason"], "its footer is <damaged>\nor cut");
     assert_eq!(

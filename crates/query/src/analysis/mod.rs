@@ -536,6 +536,14 @@ pub struct Analysis {
     pub drawn: Option<Drawn>,
 }
 
+impl Analysis {
+    /// Whether it is about collecting itself, which may fail long after the newest data: its period
+    /// ends now, however old that is.
+    pub fn is_about_collecting(&self) -> bool {
+        [collections::ANALYSIS.name, rejects::ANALYSIS.name].contains(&self.name)
+    }
+}
+
 /// One column of an answer.
 pub struct Column {
     pub name: &'static str,

@@ -41,7 +41,7 @@ fn drawn(name: &str, options: &[(&str, &str)], columns: &str, rows: &[&str]) -> 
         name: name.to_owned(),
         title: analysis.question.to_owned(),
         period: question.period.clone(),
-        coverage: Coverage { clusters: Vec::new(), skipped: Vec::new() },
+        coverage: Coverage::default(),
         table: Table { rows: rows.iter().map(row).collect(), columns },
         charts: Vec::new(),
         notes: vec!["A note of the report.".to_owned()],

@@ -5,6 +5,7 @@
 mod gpu_span;
 mod memory;
 mod period;
+mod period_end;
 mod picture;
 mod pruning;
 mod replaced;

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use jiff::civil::{Date, date};
+use jiff::tz::TimeZone;
 use lake::{Lake, LakeFile, Place, StoreSettings};
 use object_store::memory::InMemory;
 use object_store::path::Path;
@@ -17,8 +18,9 @@ use object_store::{
     CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
+use query::PeriodEnd;
 use record::{Job, Record};
-use report::Value;
+use report::{Period, Value};
 use sqllogictest::AsyncDB;
 
 use crate::site::{Site, period};
@@ -184,6 +186,18 @@ async fn a_week_of_five_years_takes_at_most_fifty_requests_in_every_report() {
     assert_eq!(cold(&site, &asked, usage).await, 9 + 1 + 2 + 7);
     let report = query::run(&site.lake, usage, &site.question).await.unwrap();
     assert_eq!(report.table.rows.len(), 1);
+    // Where a period ends that is named by its length takes no request more.
+    let before = asked.requests.load(Ordering::SeqCst);
+    let end = PeriodEnd::find(&site.lake, &[], "2026-03-01T00:00:00Z".parse().unwrap()).await;
+    let end = end.unwrap();
+    assert_eq!(end.time.to_string(), "2025-12-31T11:00:00Z");
+    site.question.period = Period::last_days(7, &TimeZone::UTC, end.time).unwrap();
+    site.question.period_end = Some(end);
+    let report = query::run(&site.lake, usage, &site.question).await.unwrap();
+    assert_eq!(report.table.rows.len(), 1);
+    // Of the last day, which is not whole, the attempts are read.
+    assert_eq!(asked.requests.load(Ordering::SeqCst) - before, 9 + 1 + 2 + 7 + 1);
+    site.question.period_end = None;
     // Five years ago a second page of names has to be asked for.
     site.question.period = period("2021-03-01T00:00:00Z", "2021-03-08T00:00:00Z", "UTC").unwrap();
     assert_eq!(cold(&site, &asked, usage).await, 9 + 1 + 4 + 7);

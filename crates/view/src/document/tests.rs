@@ -1,6 +1,8 @@
 //! A document with the awkward report in it, as a page, a mail, text and Markdown.
 
-use report::{Amount, Bars, Document, Drawing, Group, Kind, Layout, Part, Picture, Section, Unit};
+use report::{
+    Amount, Bars, Document, Drawing, Group, Kind, Layout, NewestData, Part, Picture, Section, Unit,
+};
 
 use super::*;
 use crate::tests::awkward;
@@ -61,6 +63,18 @@ fn a_mail_has_its_styles_beside_and_its_pictures_with_it() {
     assert!(html.contains("<img src=\"cid:picture-1\" alt=\"Who &lt;wastes&gt;"));
     assert!(pictures[0].bytes.starts_with(b"\x89PNG"));
     insta::assert_snapshot!("mail", html);
+}
+
+#[test]
+fn a_document_says_that_the_newest_data_is_old() {
+    let mut document = document();
+    let now = "2027-11-15T06:00:00Z".parse().unwrap();
+    document.coverage.ends_at_newest = NewestData::if_old(document.period.end, now);
+    for format in &DOCUMENT_FORMATS {
+        let written = format.render(&document, &Look::default());
+        assert!(written.contains("365 days before this report"), "{}: {written}", format.name);
+    }
+    assert!(document_mail(&document).html.contains("365 days before this report"));
 }
 
 #[test]

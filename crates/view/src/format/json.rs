@@ -91,7 +91,10 @@ pub(crate) fn coverage(coverage: &Coverage) -> serde_json::Value {
         .iter()
         .map(|file| json!({ "path": file.path, "reason": file.reason }))
         .collect();
-    json!({ "clusters": clusters, "skipped": skipped })
+    let newest = coverage.ends_at_newest.map(
+        |newest| json!({ "time": newest.time.to_string(), "age_seconds": newest.age_seconds() }),
+    );
+    json!({ "clusters": clusters, "skipped": skipped, "ends_at_newest_data": newest })
 }
 
 fn columns(report: &Report, names: &[String]) -> impl Iterator<Item = serde_json::Value> {

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use report::{
     Amount, Amounts, Axis, Bars, Bin, Category, Cell, Cells, ClusterCoverage, Columns, Coverage,
-    Curve, Curves, Dot, Drawing, Grid, GridRow, Group, Histogram, Kind, Layout, Part, Period,
-    Picture, Point, Scatter, Series, SkippedFile, Unit,
+    Curve, Curves, Dot, Drawing, Grid, GridRow, Group, Histogram, Kind, Layout, NewestData, Part,
+    Period, Picture, Point, Scatter, Series, SkippedFile, Unit,
 };
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg;
@@ -69,6 +69,7 @@ fn picture(drawing: Drawing, hours: i64) -> Picture {
                 fresh_time: Some(edges[edges.len() - 1]),
             }],
             skipped: Vec::new(),
+            ends_at_newest: None,
         },
         drawing,
         notes: vec!["A column shows the state that held longest in it.".into()],
@@ -128,6 +129,19 @@ fn places(picture: &Picture, look: &PictureLook) -> Vec<[f64; 4]> {
         numbers.try_into().unwrap()
     };
     shapes.map(numbers).collect()
+}
+
+#[test]
+fn every_picture_says_that_the_newest_data_is_old() {
+    let mut picture = three_gpus();
+    let now = "2027-10-31T23:00:00Z".parse().unwrap();
+    picture.coverage.ends_at_newest = NewestData::if_old(picture.period.end, now);
+    for format in ["text", "svg", "html"] {
+        let written = written(format, &picture, &PictureLook::default());
+        assert!(written.contains("The newest data is from 2026-1"), "{format}: {written}");
+    }
+    let json = written("json", &picture, &PictureLook::default());
+    assert!(json.contains("\"ends_at_newest_data\":{"), "{json}");
 }
 
 #[test]
