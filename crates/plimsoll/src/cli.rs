@@ -27,7 +27,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use lake::{Lake, Place, StoreSettings};
-use query::{Memory, Question};
+use query::{Memory, PeriodEnd, Question};
 use report::Period;
 
 use crate::config::{Config, Environment, LONGEST_CADENCE, duration, memory_limit};
@@ -293,7 +293,8 @@ pub(crate) struct Allocations {
     /// Only those that hold in this cluster; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) cluster: Vec<String>,
-    /// As they stood at the beginning of this day, or at this moment [default: now]
+    /// As they stood at the beginning of this day, or at this moment [default: now, or the newest
+    /// data if that is more than a day old]
     #[arg(long, value_name = "TIME")]
     pub(crate) at: Option<String>,
     #[command(flatten)]
@@ -314,7 +315,8 @@ pub(crate) struct Allocations {
 pub(crate) struct Heatmap {
     #[command(flatten)]
     pub(crate) gpus: Gpus,
-    /// From N hours ago until now [default: 24]
+    /// From N hours ago until now, or until the newest data if that is more than a day old
+    /// [default: 24]
     #[arg(long, value_name = "N", conflicts_with_all = ["days", "from", "to"], value_parser = clap::value_parser!(u32).range(1..=876_000))]
     pub(crate) hours: Option<u32>,
     #[command(flatten)]
@@ -705,7 +707,8 @@ pub(crate) struct Demo {
 /// What a question is about.
 #[derive(Args)]
 pub(crate) struct About {
-    /// From midnight N days ago until now [default: 7]
+    /// From midnight N days ago until now, or until the newest data if that is more than a day old
+    /// [default: 7]
     #[arg(long, value_name = "N", conflicts_with_all = ["from", "to"], value_parser = clap::value_parser!(u16).range(0..=36600))]
     days: Option<u16>,
     /// From this day or moment on (2026-11-01, 2026-11-01T12:00, 2026-11-01T12:00:00Z)
@@ -716,7 +719,7 @@ pub(crate) struct About {
     to: Option<String>,
     /// Only this cluster; may be given several times
     #[arg(long, value_name = "NAME")]
-    cluster: Vec<String>,
+    pub(crate) cluster: Vec<String>,
 }
 
 /// Where an answer goes, and as what.
@@ -791,28 +794,48 @@ impl AnalysisOptions {
 
 impl About {
     /// The question, asked at `now`; without a period it is about the last week.
-    pub(crate) fn question(&self, config: &Config, now: Timestamp) -> Result<Question> {
-        let period = match self.period(&config.zone, now)? {
-            Some(period) => period,
-            None => last_days(7, &config.zone, now)?,
-        };
+    pub(crate) async fn question(
+        &self,
+        lake: &Lake,
+        config: &Config,
+        now: Timestamp,
+    ) -> Result<Question> {
+        match self.between(config, now)? {
+            Some(question) => Ok(question),
+            None => self.relative(lake, config, now, Length::Days(self.days.unwrap_or(7))).await,
+        }
+    }
+
+    /// The same about collecting itself: a period without an end of its own ends now, so that
+    /// failures later than the newest data are shown.
+    pub(crate) fn question_about_collecting(
+        &self,
+        config: &Config,
+        now: Timestamp,
+    ) -> Result<Question> {
+        if let Some(question) = self.between(config, now)? {
+            return Ok(question);
+        }
+        let period = Length::Days(self.days.unwrap_or(7)).until(now, &config.zone)?;
         Ok(question_about(config, period, &self.cluster, now))
     }
 
     /// The question about the last hours, if so many are given or no period is: 24 then.
-    pub(crate) fn question_of_hours(
+    pub(crate) async fn question_of_hours(
         &self,
+        lake: &Lake,
         config: &Config,
         now: Timestamp,
         hours: Option<u32>,
     ) -> Result<Question> {
-        let period = match (hours, self.period(&config.zone, now)?) {
-            (None, Some(period)) => period,
-            (hours, _) => {
-                Period::last_hours(hours.unwrap_or(24), &config.zone, now).context(TOO_EARLY)?
-            }
+        if let Some(question) = self.between(config, now)? {
+            return Ok(question);
+        }
+        let length = match (hours, self.days) {
+            (None, Some(days)) => Length::Days(days),
+            (hours, _) => Length::Hours(hours.unwrap_or(24)),
         };
-        Ok(question_about(config, period, &self.cluster, now))
+        self.relative(lake, config, now, length).await
     }
 
     /// The question, about everything that the lake has unless a period is given.
@@ -822,18 +845,48 @@ impl About {
         config: &Config,
         now: Timestamp,
     ) -> Result<Question> {
-        let period = match self.period(&config.zone, now)? {
-            Some(period) => period,
-            None => query::whole_period(lake, &config.zone, now).await?,
-        };
+        if self.days.is_some() || self.from.is_some() || self.to.is_some() {
+            return self.question(lake, config, now).await;
+        }
+        let period = query::whole_period(lake, &config.zone, now).await?;
         Ok(question_about(config, period, &self.cluster, now))
     }
 
-    fn period(&self, zone: &TimeZone, now: Timestamp) -> Result<Option<Period>> {
-        if let Some(days) = self.days {
-            return last_days(days, zone, now).map(Some);
-        }
-        between(self.from.as_deref(), self.to.as_deref(), zone, now)
+    /// The question about a period that names its beginning; nothing if none is given.
+    fn between(&self, config: &Config, now: Timestamp) -> Result<Option<Question>> {
+        let period = between(self.from.as_deref(), self.to.as_deref(), &config.zone, now)?;
+        Ok(period.map(|period| question_about(config, period, &self.cluster, now)))
+    }
+
+    /// The question about a period that is named by its length.
+    async fn relative(
+        &self,
+        lake: &Lake,
+        config: &Config,
+        now: Timestamp,
+        length: Length,
+    ) -> Result<Question> {
+        let end = PeriodEnd::find(lake, &self.cluster, now).await?;
+        let period = length.until(end.time, &config.zone)?;
+        let question = question_about(config, period, &self.cluster, now);
+        Ok(Question { period_end: Some(end), ..question })
+    }
+}
+
+/// The length of a period that names neither of its ends.
+#[derive(Clone, Copy)]
+enum Length {
+    Days(u16),
+    Hours(u32),
+}
+
+impl Length {
+    fn until(self, end: Timestamp, zone: &TimeZone) -> Result<Period> {
+        let period = match self {
+            Length::Days(days) => Period::last_days(days, zone, end),
+            Length::Hours(hours) => Period::last_hours(hours, zone, end),
+        };
+        period.context(TOO_EARLY)
     }
 }
 
@@ -881,11 +934,6 @@ fn between(
         );
     }
     Ok(Some(Period { start, end, zone: zone.clone() }))
-}
-
-/// From midnight `days` days ago until now.
-fn last_days(days: u16, zone: &TimeZone, now: Timestamp) -> Result<Period> {
-    Period::last_days(days, zone, now).context(TOO_EARLY)
 }
 
 const TOO_EARLY: &str = "the period begins before the calendar does";

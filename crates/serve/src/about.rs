@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use query::{Question, Sight};
+use query::{PeriodEnd, Question, Sight};
 use report::Period;
 
 use crate::Site;
 use crate::address::query_of;
+use crate::trouble::Trouble;
 
 /// What a request asks about.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -109,14 +110,41 @@ impl About {
     }
 
     /// The question of somebody, without the options, about a time of the page's own if none is
-    /// said.
-    pub(crate) fn question(
+    /// said. A time that is said by its length ends at the newest data if it is old.
+    pub(crate) async fn question(
+        &self,
+        site: &Site,
+        unsaid: &Span,
+        sight: &Sight,
+    ) -> Result<Question, Trouble> {
+        let now = (site.now)();
+        if let Span::Between { .. } = self.span.as_ref().unwrap_or(unsaid) {
+            return self.question_until(site, unsaid, sight, now).map_err(Trouble::bad_request);
+        }
+        let end = PeriodEnd::find(&site.lake, &self.clusters, now).await?;
+        let question = self.question_until(site, unsaid, sight, end.time);
+        let question = question.map_err(Trouble::bad_request)?;
+        Ok(Question { now, period_end: Some(end), ..question })
+    }
+
+    /// The same, in which a time that is said by its length ends now: for what has to show that
+    /// nothing is collected.
+    pub(crate) fn question_until_now(
         &self,
         site: &Site,
         unsaid: &Span,
         sight: &Sight,
     ) -> Result<Question, String> {
-        let now = (site.now)();
+        self.question_until(site, unsaid, sight, (site.now)())
+    }
+
+    fn question_until(
+        &self,
+        site: &Site,
+        unsaid: &Span,
+        sight: &Sight,
+        now: Timestamp,
+    ) -> Result<Question, String> {
         let period = period(self.span.as_ref().unwrap_or(unsaid), &site.zone, now)?;
         Ok(Question {
             clusters: self.clusters.clone(),

@@ -34,7 +34,7 @@ pub(crate) async fn keep_asking(app: Arc<App>) {
         if let Ok(moment) = app.moment().await
             && last.as_ref().is_none_or(|made| !moment.is_as(made, LONGEST))
             && let Ok(question) =
-                About::default().question(&app.site, &Span::Days(1), &Sight::Staff)
+                About::default().question_until_now(&app.site, &Span::Days(1), &Sight::Staff)
         {
             match granted(&app.site.lake, &question).await {
                 Ok(families) => {

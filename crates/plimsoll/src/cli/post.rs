@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 use jiff::{Timestamp, ToSpan};
-use query::Question;
-use report::{Period, Rhythm};
+use lake::Lake;
+use query::{PeriodEnd, Question};
+use report::{NewestData, Period, Rhythm};
 
 use super::{TOO_EARLY, between, question_about};
 use crate::config::Config;
@@ -18,7 +19,9 @@ use crate::config::Config;
     plimsoll digest weekly --from 2026-11-02 --to 2026-11-09 --format pdf -o week.pdf\n  \
     plimsoll digest daily --mail --dry-run            what would be sent\n  \
     30 6 * * 1 plimsoll digest weekly --mail          a line for cron\n\n\
-    The period is the last day, week (from Monday) or month of the site's calendar that is over. Who\n\
+    The period is the last day, week (from Monday) or month of the site's calendar that is over. If\n\
+    the newest data is more than a day old, it is the last one that was over by then, but not with\n\
+    --mail: an email is always about the last period before now, and says that it is incomplete. Who\n\
     got it already does not get it again. Sections, recipients and the mail server are in\n\
     plimsoll.toml: docs/digest.md.\n\n\
     Exit status: 0 done, 1 somebody could not be reached or files could not be read, 2 could not.")]
@@ -61,13 +64,27 @@ impl Digest {
         named.expect("clap takes these words only")
     }
 
-    pub(crate) fn question(&self, config: &Config, now: Timestamp) -> Result<Question> {
-        let period = match between(self.from.as_deref(), self.to.as_deref(), &config.zone, now)? {
-            Some(period) => period,
-            None => self.rhythm().last_whole(&config.zone, now).context(TOO_EARLY)?,
+    /// The question. What is sent is always about the last whole day, week or month before now: with
+    /// old data it goes out as incomplete, and never as an earlier one that its readers have.
+    pub(crate) async fn question(
+        &self,
+        lake: &Lake,
+        config: &Config,
+        now: Timestamp,
+    ) -> Result<Question> {
+        let last_whole =
+            |end: Timestamp| self.rhythm().last_whole(&config.zone, end).context(TOO_EARLY);
+        let named = between(self.from.as_deref(), self.to.as_deref(), &config.zone, now)?;
+        let (period, period_end) = match named {
+            Some(period) => (period, None),
+            None if self.mail => (last_whole(now)?, None),
+            None => {
+                let end = PeriodEnd::find(lake, &self.cluster, now).await?;
+                (last_whole(end.time)?, Some(end))
+            }
         };
         let question = question_about(config, period, &self.cluster, now);
-        Ok(Question { anonymize: self.anonymize, ..question })
+        Ok(Question { anonymize: self.anonymize, period_end, ..question })
     }
 }
 
@@ -78,7 +95,7 @@ impl Digest {
     plimsoll notify --send                sends them\n  \
     0 9 * * * plimsoll notify --send      a line for cron: nobody gets one too often\n\n\
     Who wasted enough, how often one may be told and when nobody is told are rules in plimsoll.toml:\n\
-    docs/digest.md.\n\n\
+    docs/digest.md. If the newest data is more than a day old, --send sends nothing without --from.\n\n\
     Exit status: 0 done, 1 somebody could not be reached, 2 could not.")]
 pub(crate) struct Notify {
     /// From this day or moment on [default: so many whole days before today as the rules say]
@@ -99,16 +116,25 @@ pub(crate) struct Notify {
 }
 
 impl Notify {
-    pub(crate) fn question(&self, config: &Config, now: Timestamp) -> Result<Question> {
-        let period = match between(self.from.as_deref(), self.to.as_deref(), &config.zone, now)? {
-            Some(period) => period,
+    /// The question, and the newest data if it is too old to tell users about a period that was
+    /// not named. That period ends today all the same: an email about old usage is of no use.
+    pub(crate) async fn question(
+        &self,
+        lake: &Lake,
+        config: &Config,
+        now: Timestamp,
+    ) -> Result<(Question, Option<NewestData>)> {
+        let named = between(self.from.as_deref(), self.to.as_deref(), &config.zone, now)?;
+        let (period, newest) = match named {
+            Some(period) => (period, None),
             None => {
                 let today = now.to_zoned(config.zone.clone()).date();
                 let days = i64::from(config.notify.days).days();
                 let first = today.checked_sub(days).context(TOO_EARLY)?;
-                Period::of_days(first, today, &config.zone).context(TOO_EARLY)?
+                let period = Period::of_days(first, today, &config.zone).context(TOO_EARLY)?;
+                (period, PeriodEnd::find(lake, &self.cluster, now).await?.newest)
             }
         };
-        Ok(question_about(config, period, &self.cluster, now))
+        Ok((question_about(config, period, &self.cluster, now), newest))
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use jiff::SignedDuration;
 use lake::Lake;
-use query::Question;
+use query::{PeriodEnd, Question};
 use report::Period;
 use source::{Live, Machine};
 
@@ -23,9 +23,12 @@ pub(crate) async fn run(config: &Config, arguments: &Allocations) -> Result<Outc
     }
     let lake = Lake::open(&config.data_dir)?;
     let now = Live::default().now();
-    let at = match &arguments.at {
-        Some(at) => moment("--at", at, &config.zone)?.min(now),
-        None => now,
+    let (at, period_end) = match &arguments.at {
+        Some(at) => (moment("--at", at, &config.zone)?.min(now), None),
+        None => {
+            let end = PeriodEnd::find(&lake, &arguments.cluster, now).await?;
+            (end.time, Some(end))
+        }
     };
     // Those that hold at a moment are those that touch the second before it.
     let start = at - SignedDuration::from_secs(1);
@@ -36,6 +39,7 @@ pub(crate) async fn run(config: &Config, arguments: &Allocations) -> Result<Outc
         judgement: config.judgement.clone(),
         engine: arguments.workers.engine.clone(),
         memory: config.memory.clone(),
+        period_end,
         ..Question::about(Period { start, end: at, zone: config.zone.clone() })
     };
     let report = query::run(&lake, query::analysis("allocations")?, &question).await?;

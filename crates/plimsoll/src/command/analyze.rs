@@ -18,7 +18,7 @@ pub(crate) async fn run(config: &Config, arguments: &Analyze) -> Result<Outcome>
     let now = Live::default().now();
     let question = Question {
         engine: arguments.workers.engine.clone(),
-        ..arguments.about.question(config, now)?
+        ..arguments.about.question(&lake, config, now).await?
     };
     let parts = parts(config, arguments)?;
     let analyses: Vec<&Analysis> =

@@ -13,7 +13,7 @@ use crate::config::Config;
 pub(crate) async fn run(config: &Config, arguments: &Backfill) -> Result<Outcome> {
     output::format(&arguments.output)?;
     let lake = Lake::open(&config.data_dir)?;
-    let mut question = arguments.about.question(config, Live::default().now())?;
+    let mut question = arguments.about.question(&lake, config, Live::default().now()).await?;
     question.engine = arguments.workers.engine.clone();
     if let Some(by) = &arguments.by {
         question.options.insert("by".to_owned(), by.clone());

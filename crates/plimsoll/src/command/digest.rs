@@ -22,7 +22,7 @@ pub(crate) async fn run(config: &Config, arguments: &Digest) -> Result<Outcome> 
     let machine = Live::default();
     let now = machine.now();
     let lake = Lake::open(&config.data_dir)?;
-    let question = arguments.question(config, now)?;
+    let question = arguments.question(&lake, config, now).await?;
     let rhythm = arguments.rhythm();
     let mut digest = config.digests.digest.clone();
     digest.title = format!("{}, {}", digest.title, rhythm.name());

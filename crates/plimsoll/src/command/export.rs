@@ -91,7 +91,10 @@ pub(crate) async fn metrics(config: &Config, arguments: &ExportMetrics) -> Resul
 pub(crate) async fn jobs(config: &Config, arguments: &ExportJobs) -> Result<Outcome> {
     let lake = Lake::open(&config.data_dir)?;
     let machine: Arc<dyn Machine> = Arc::new(Live::default());
-    let question = arguments.about.question(config, machine.now())?;
+    let question = arguments.about.question(&lake, config, machine.now()).await?;
+    if let Some(newest) = question.period_end.as_ref().and_then(|end| end.newest) {
+        complain(&newest.line(&question.period));
+    }
     let selection = Selection { clusters: question.clusters, which: Which::In(question.period) };
     let Some(name) = &arguments.push else {
         return write_lines(&lake, &machine, &selection, arguments.output.as_deref()).await;

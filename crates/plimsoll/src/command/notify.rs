@@ -36,7 +36,18 @@ pub(crate) async fn run(config: &Config, arguments: &cli::Notify) -> Result<Outc
         }
     }
     let lake = Lake::open(&config.data_dir)?;
-    let question = arguments.question(config, now)?;
+    let (question, newest) = arguments.question(&lake, config, now).await?;
+    if let Some(newest) = newest {
+        let old = format!(
+            "the newest data is from {}, {} ago",
+            question.period.moment(newest.time),
+            newest.age()
+        );
+        if arguments.send {
+            bail!("{old}: collect first, or name the period of the letters with --from and --to");
+        }
+        complain(&format!("warning: {old}; --send would send nothing"));
+    }
     let (reports, rightsizing) = asked(&lake, config, &question).await?;
     // Open before anybody is chosen: what another sends meanwhile would not be known.
     let mut ledger = match arguments.send {

@@ -21,7 +21,8 @@ pub(crate) async fn heatmap(config: &Config, arguments: &Heatmap) -> Result<Outc
     let selection = selection(&arguments.gpus)?;
     let lake = Lake::open(&config.data_dir)?;
     let now = Live::default().now();
-    let mut question = arguments.about.question_of_hours(config, now, arguments.hours)?;
+    let mut question =
+        arguments.about.question_of_hours(&lake, config, now, arguments.hours).await?;
     question.anonymize = arguments.canvas.anonymize;
     if arguments.list {
         let output = Output {
@@ -67,7 +68,7 @@ pub(crate) async fn chart(config: &Config, arguments: &Chart) -> Result<Outcome>
     let format = format(&arguments.canvas)?;
     let look = look(&arguments.canvas, format)?;
     let lake = Lake::open(&config.data_dir)?;
-    let mut question = arguments.about.question(config, Live::default().now())?;
+    let mut question = arguments.about.question(&lake, config, Live::default().now()).await?;
     question.anonymize = arguments.canvas.anonymize;
     question.options = arguments.options.said();
     let picture = match chart {

@@ -20,9 +20,9 @@ use crate::config::Config;
 pub(crate) async fn run(config: &Config, arguments: &Reconcile) -> Result<Outcome> {
     output::format(&arguments.output)?;
     let now = Live::default().now();
-    let asked = arguments.about.question(config, now)?;
-    let clusters = live::clusters(config, &asked.clusters)?;
+    let clusters = live::clusters(config, &arguments.about.cluster)?;
     let lake = Lake::open(&config.data_dir)?;
+    let asked = arguments.about.question(&lake, config, now).await?;
     let period = whole_hours(&asked.period, now)?;
     let mut rejects = 0;
     let round = live::ask_slurm(&clusters, |cluster, machine| {
@@ -40,6 +40,7 @@ pub(crate) async fn run(config: &Config, arguments: &Reconcile) -> Result<Outcom
         let question = Question {
             clusters: vec![cluster.clone()],
             memory: config.memory.clone(),
+            period_end: asked.period_end.clone(),
             ..Question::about(period.clone())
         };
         let ours = query::sql(&lake, &our_sums(&period), usize::MAX, &question)
@@ -47,6 +48,7 @@ pub(crate) async fn run(config: &Config, arguments: &Reconcile) -> Result<Outcom
             .with_context(|| format!("cannot add up the jobs of {cluster}"))?;
         coverage.clusters.extend(ours.coverage.clusters);
         coverage.skipped.extend(ours.coverage.skipped);
+        coverage.ends_at_newest = ours.coverage.ends_at_newest;
         let lacking = days_lacking(&lake.tracker(cluster).await?, &period)?;
         let comparison = Comparison {
             ours: our_totals(&ours.table)?,

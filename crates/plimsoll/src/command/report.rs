@@ -19,7 +19,11 @@ pub(crate) async fn run(config: &Config, arguments: &Report) -> Result<Outcome> 
     let analysis = query::analysis(name)?;
     output::format(&arguments.output)?;
     let lake = Lake::open(&config.data_dir)?;
-    let mut question = arguments.about.question(config, Live::default().now())?;
+    let now = Live::default().now();
+    let mut question = match analysis.is_about_collecting() {
+        true => arguments.about.question_about_collecting(config, now)?,
+        false => arguments.about.question(&lake, config, now).await?,
+    };
     question.engine = arguments.workers.engine.clone();
     question.top = arguments.top;
     question.options = arguments.options.said();

@@ -19,15 +19,15 @@ use folder::Folder;
 
 pub(crate) async fn run(config: &Config, arguments: &Pages) -> Result<Outcome> {
     let now = Live::default().now();
-    let question = arguments.about.question(config, now)?;
     let lake = Lake::open(&config.data_dir)?;
+    let question = arguments.about.question(&lake, config, now).await?;
     let sight = match arguments.scope.as_str() {
         "staff" => Sight::Staff,
         // The pseudonyms are those of the pages that `plimsoll serve` shows.
         _ => Sight::Public { secret: Store::create(&config.access_folder()?)?.secret()? },
     };
     let site = site(config, lake, Arc::new(move || now));
-    let mut files = Files::new(site, &sight, &question.clusters, &question.period)?;
+    let mut files = Files::new(site, &sight, &question)?;
     let mut folder = Folder::open(&arguments.folder)?;
     let progress = progress(files.known() as u64, "pages");
     while let Some(file) = files.next().await? {

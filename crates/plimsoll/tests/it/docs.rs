@@ -79,8 +79,10 @@ fn tables() {
 
 #[test]
 fn reports() {
-    let mut text =
-        format!("# Reports\n\n{GENERATED}`plimsoll report NAME`, `/reports/NAME` on the web.\n");
+    let mut text = format!(
+        "# Reports\n\n{GENERATED}`plimsoll report NAME`, `/reports/NAME` on the web. [The \
+         period](first-day.md#the-period) ends now, or at the newest data if that is more than one day old.\n"
+    );
     for analysis in ANALYSES {
         write!(
             text,

@@ -20,6 +20,7 @@ mod import_gpureports;
 mod live;
 mod memory;
 mod metrics;
+mod old_data;
 mod program;
 mod prune;
 mod push;

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::{Lake, Writer};
 use query::metric::MetricOptions;
-use query::{Judgement, Memory, Sight};
+use query::{Judgement, Memory, Question, Sight};
 use record::{GpuSpan, Job, Record};
 use report::Period;
 use serve::{Files, Site};
@@ -118,7 +118,7 @@ impl Small {
             coordinators: None,
             steps: None,
         };
-        let mut files = Files::new(site, &Sight::Staff, &[], &period).unwrap();
+        let mut files = Files::new(site, &Sight::Staff, &Question::about(period)).unwrap();
         let mut made = BTreeMap::new();
         while let Some(file) = files.next().await.unwrap() {
             assert!(made.insert(file.path, file.bytes).is_none());

@@ -98,8 +98,12 @@ async fn report(
             media_type: JSON,
         };
         let made = async {
-            let question =
-                about.question(&app.site, &SPAN, &visitor.sight).map_err(Trouble::bad_request)?;
+            let question = match analysis.is_about_collecting() {
+                true => about
+                    .question_until_now(&app.site, &SPAN, &visitor.sight)
+                    .map_err(Trouble::bad_request)?,
+                false => about.question(&app.site, &SPAN, &visitor.sight).await?,
+            };
             let ask = Ask { analysis, options: about.options.clone(), top: None };
             let mut reports = query::run_each(&app.site.lake, &[ask], &question).await?;
             let report = reports.pop().expect("one ask has one report");

@@ -10,8 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use anyhow::{Context, Result, bail};
-use query::Sight;
-use report::Period;
+use query::{PeriodEnd, Question, Sight};
 
 use crate::about::{About, Span};
 use crate::access::{self, Visitor};
@@ -36,23 +35,28 @@ pub struct Files {
     app: App,
     visitor: Visitor,
     about: About,
+    /// How the end of the time was found, if it was not named.
+    period_end: Option<PeriodEnd>,
     links: Links,
     /// What was made with a page, by its path. Pages come before what is named after them.
     beside: BTreeMap<String, Vec<u8>>,
 }
 
 impl Files {
-    /// Of some clusters, or of all if none is named.
-    pub fn new(site: Site, sight: &Sight, clusters: &[String], period: &Period) -> Result<Files> {
+    /// About the clusters and the time of a question.
+    pub fn new(site: Site, sight: &Sight, question: &Question) -> Result<Files> {
+        let period = &question.period;
         let span =
             Span::Between { from: period.start.to_string(), to: Some(period.end.to_string()) };
-        let about = About { clusters: clusters.to_vec(), span: Some(span), ..About::default() };
+        let clusters = question.clusters.clone();
+        let about = About { clusters, span: Some(span), ..About::default() };
         let links = Links::default();
         links.note(&[]);
         Ok(Files {
             app: App::new(site)?,
             visitor: Visitor::ahead(sight),
             about,
+            period_end: question.period_end.clone(),
             links,
             beside: BTreeMap::new(),
         })
@@ -87,7 +91,8 @@ impl Files {
         }
         let path = format!("/{}", path_of(segments));
         let root = Root::of_files(&path, &self.links);
-        let made = page::files(&self.app, &page, &self.visitor, &root, &path, &self.about).await?;
+        let (about, end) = (&self.about, self.period_end.as_ref());
+        let made = page::files(&self.app, &page, &self.visitor, &root, &path, about, end).await?;
         let mut made = made.into_iter();
         let (_, html) = made.next().context("a page is a file itself")?;
         let (last, folders) = match segments {

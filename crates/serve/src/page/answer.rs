@@ -8,8 +8,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use percent_encoding::percent_decode_str;
 use query::now::Shown;
-use query::{Ask, Question};
-use report::{Picture, Report};
+use query::{Ask, PeriodEnd, Question};
+use report::{NewestData, Picture, Report};
 use view::{Look, PictureFormat, PictureLook};
 
 use super::section::formats_of;
@@ -94,7 +94,7 @@ async fn shown(
     let root = Root::seen_from(path);
     let moment = app.moment().await?;
     let made = async {
-        let asked = asked(app, page, visitor, &root, path, &about, wanted)?;
+        let asked = asked(app, page, visitor, &root, path, &about, wanted).await?;
         let parts = asked.parts().await?;
         Ok(match wanted {
             Wanted::Page => Answer::Page(frame::body(&asked, &parts).await?),
@@ -123,10 +123,17 @@ pub(crate) async fn files(
     root: &Root,
     path: &str,
     about: &About,
+    period_end: Option<&PeriodEnd>,
 ) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
-    let asked = asked(app, page, visitor, root, path, about, Wanted::Page);
     let answered = async {
-        let asked = asked?;
+        let mut asked = asked(app, page, visitor, root, path, about, Wanted::Page).await?;
+        match period_end {
+            // Failures later than the newest data are shown.
+            Some(PeriodEnd { newest: Some(_), .. }) if page.is_about_collecting() => {
+                asked.question.period.end = asked.question.now;
+            }
+            end => asked.question.period_end = end.cloned(),
+        }
         let parts = asked.parts().await?;
         Ok::<_, Trouble>((frame::body(&asked, &parts).await?, parts))
     };
@@ -148,7 +155,7 @@ pub(crate) async fn files(
 }
 
 /// Reads and checks what a page is asked.
-fn asked<'a>(
+async fn asked<'a>(
     app: &'a App,
     page: &'a Page,
     visitor: &'a Visitor,
@@ -162,8 +169,13 @@ fn asked<'a>(
     if let Some(cluster) = names.remove("cluster") {
         about_here.clusters = vec![cluster];
     }
-    let question =
-        about_here.question(&app.site, &page.span, &visitor.sight).map_err(Trouble::bad_request)?;
+    let (site, sight) = (&app.site, &visitor.sight);
+    let question = match page.is_about_collecting() {
+        true => {
+            about_here.question_until_now(site, &page.span, sight).map_err(Trouble::bad_request)?
+        }
+        false => about_here.question(site, &page.span, sight).await?,
+    };
     let (root, about) = (root.clone(), about.clone());
     Ok(Asked { app, page, visitor, root, about, names, question, wanted })
 }
@@ -228,6 +240,11 @@ fn names(pattern: &str, path: &str) -> BTreeMap<String, String> {
 }
 
 impl Asked<'_> {
+    /// The newest data, if the page's time ends there because it is old.
+    pub(super) fn newest_data(&self) -> Option<NewestData> {
+        self.question.period_end.as_ref()?.newest
+    }
+
     fn is_page(&self) -> bool {
         matches!(self.wanted, Wanted::Page)
     }

@@ -77,7 +77,9 @@ pub(super) fn form(asked: &Asked<'_>, clusters: &[String]) -> Markup {
                     a href={ "?" (about.during(preset).query().trim_start_matches('?')) }
                         aria-current=[current] { (name) }
                 }
-                @for step in travel::steps(&asked.question.period, asked.question.now) {
+                // There is nothing later than the newest data.
+                @let last = asked.newest_data().map_or(asked.question.now, |newest| newest.time);
+                @for step in travel::steps(&asked.question.period, last) {
                     @let query = about.during(step.span).query();
                     a href=(query) class="step" title=(step.name) {
                         span aria-hidden="true" { (step.sign) } span class="spoken" { (step.name) }

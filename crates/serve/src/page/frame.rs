@@ -44,6 +44,9 @@ fn period(asked: &Asked<'_>) -> Markup {
         p class="period" {
             (moment(period.start)) " to " (moment(period.end)) ", " (period.zone_name())
         } "\n"
+        @if let Some(newest) = asked.newest_data() {
+            p class="period newest" { (newest.line(period)) } "\n"
+        }
     }
 }
 

@@ -142,6 +142,16 @@ impl Page {
         own.clone().count() == segments.len() && segments.first() == Some(&self.family())
     }
 
+    /// Whether it shows whether collecting works.
+    pub(crate) fn is_about_collecting(&self) -> bool {
+        self.sections.iter().any(|section| match section.show {
+            Show::Report { name, .. } => {
+                query::analysis(name).is_ok_and(query::Analysis::is_about_collecting)
+            }
+            _ => false,
+        })
+    }
+
     /// Whether it is about one of what another page lists.
     pub(crate) fn is_of_one(&self) -> bool {
         self.path.contains('{')

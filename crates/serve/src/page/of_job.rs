@@ -32,6 +32,7 @@ pub(super) async fn report(
     // The end is not a part of a period.
     question.period.end = question.period.end.min(run.last_time + SignedDuration::from_secs(1));
     question.period.start = start.min(run.start_time);
+    question.period_end = None;
     let ask = Ask { analysis, options, top: None };
     let mut reports = query::run_each(&asked.app.site.lake, &[ask], &question).await?;
     Ok(Content::Report(reports.pop().expect("one ask has one report")))
