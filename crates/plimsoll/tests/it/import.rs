@@ -193,6 +193,11 @@ fn every_job_comes_once_whichever_file_knows_it() {
         plimsoll(folder.path(), &["report", "daily", "--from", "2025-08-14", "--to", "2025-08-16"]);
     assert!(daily.stdout.contains("maple: 2 of 2 days collected"), "{}", daily.stdout);
 
+    // Without a period the last days are shown that there are: the last whole one of UTC is the 15th.
+    let last = plimsoll(folder.path(), &["report", "usage-by-user"]);
+    let expected = "The newest data is from 2025-08-16 00:00 UTC, ";
+    assert!(last.stdout.contains(expected) && last.stdout.contains("ann"), "{}", last.stdout);
+
     // A second time nothing changes, to the byte.
     let before = files(&folder.path().join("data"));
     let again = plimsoll(folder.path(), &WORDS);

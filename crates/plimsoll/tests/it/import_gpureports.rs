@@ -272,6 +272,22 @@ fn the_hour_that_comes_twice_is_two_hours() {
     );
 }
 
+/// Nothing was ever collected: the last look, at midnight in Chicago, is the newest data.
+#[test]
+fn what_is_asked_without_a_period_ends_with_the_last_look() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rows = Vec::new();
+    looks(&mut rows, "2025-11-03", "12:00", "13:00", "ann");
+    looks(&mut rows, "2025-11-05", "00:00", "00:05", "bob");
+    months(folder.path(), &[("2025-11", &rows)]);
+    let said = import(folder.path());
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    let said = plimsoll(folder.path(), &["report", "gpu-users"]);
+    for expected in ["The newest data is from 2025-11-05 06:00 UTC, ", "ann"] {
+        assert!(said.stdout.contains(expected), "{expected} is missing in:\n{}", said.stdout);
+    }
+}
+
 /// At 02:00 on 8 March 2026, 08:00 UTC, it is 03:00. A row of 02:30 was written in another zone.
 #[test]
 fn the_hour_that_does_not_come_is_none() {

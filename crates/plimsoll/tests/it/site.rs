@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::{Lake, Writer};
 use query::metric::MetricOptions;
-use query::{Judgement, Memory, Question, Sight};
+use query::{Judgement, Memory, PeriodEnd, Question, Sight};
 use record::{GpuSpan, Job, Record};
 use report::Period;
 use serve::{Files, Site};
@@ -100,8 +100,12 @@ impl Small {
             end: time("2026-03-06T00:00:00Z"),
             zone: TimeZone::UTC,
         };
+        let lake = Lake::open(&self.folder.path().join("data")).unwrap();
+        // The files of this lake have nothing of the last day.
+        let period_end = Some(PeriodEnd::find(&lake, &[], now).await.unwrap());
+        let question = Question { period_end, ..Question::about(period) };
         let site = Site {
-            lake: Lake::open(&self.folder.path().join("data")).unwrap(),
+            lake,
             zone: TimeZone::UTC,
             groups: BTreeMap::new(),
             allocations: Vec::new(),
@@ -118,7 +122,7 @@ impl Small {
             coordinators: None,
             steps: None,
         };
-        let mut files = Files::new(site, &Sight::Staff, &Question::about(period)).unwrap();
+        let mut files = Files::new(site, &Sight::Staff, &question).unwrap();
         let mut made = BTreeMap::new();
         while let Some(file) = files.next().await.unwrap() {
             assert!(made.insert(file.path, file.bytes).is_none());
@@ -148,10 +152,24 @@ async fn the_pages_are_files() {
     let staff = small.made().await;
     every_link_leads_to_a_file(&staff);
     there_is_a_page_for_each(&small, &staff);
+    they_say_that_the_newest_data_is_old(&staff);
     assert!(staff == small.made().await, "the same question has the same answer");
     let public = small.written();
     every_link_leads_to_a_file(&public);
     the_public_is_told_no_name(&small, &staff, &public);
+}
+
+/// All do but those that say whether collecting works, and those without a time.
+fn they_say_that_the_newest_data_is_old(pages: &BTreeMap<String, Vec<u8>>) {
+    let says = |path: &str| {
+        String::from_utf8_lossy(&pages[path]).contains("The newest data is from 2026-03-0")
+    };
+    for path in ["index.html", "users.html", "gpus.html", "reports/daily.html"] {
+        assert!(says(path), "{path}");
+    }
+    for path in ["health.html", "reports/collections.html", "definitions.html"] {
+        assert!(!says(path), "{path}");
+    }
 }
 
 /// Every file by its path, but for what a site keeps for itself.
