@@ -86,7 +86,7 @@ def reader(name, path, engine, promise, *words):
 
 def executors_program(site):
     """The program with every feature: it is built for the static program too."""
-    return site.target / "static/x86_64-unknown-linux-musl/debug/plimsoll"
+    return site.target / "static/x86_64-unknown-linux-musl/release/plimsoll"
 
 
 # In the order in which they start. A check that takes long stands before others of its tier.
@@ -144,8 +144,8 @@ CHECKS = [
           programs={"debootstrap": ["debootstrap"], "lintian": ["lintian"], "dpkg-shlibdeps": ["dpkg-dev"]},
           after=("demo",)),
     Check("instructions", FULL, "no step or report takes more instructions than it did",
-          lambda site: ["bench/instructions", "--demo", site.demo], programs={"valgrind": ["valgrind"]}, cores=2,
-          after=("demo",)),
+          lambda site: ["bench/instructions", "--programs", executors_program(site).parent, "--demo", site.demo],
+          programs={"valgrind": ["valgrind"]}, cores=2, after=("demo", "static")),
     Check("every-table", FULL, "rows and sums of every table agree with duckdb, polars and spark over a plain glob",
           script("every_table.py", python="venv"), programs={"java": ["default-jre-headless"]},
           python=(*LAKE_READERS, "pyspark"), after=("demo",)),
@@ -316,7 +316,7 @@ class Site:
 
     def distributed_tests(self):
         # Both packages, so that cargo selects the features that the static program has.
-        return ["cargo", "test", "--locked", "--target-dir", self.target / "static", "--target",
+        return ["cargo", "test", "--release", "--locked", "--target-dir", self.target / "static", "--target",
                 "x86_64-unknown-linux-musl", "--package", "distributed", "--package", "plimsoll", "--features",
                 "plimsoll/distributed", "--lib"]
 
