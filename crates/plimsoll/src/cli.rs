@@ -126,7 +126,7 @@ pub(crate) enum Command {
     /// What programs say who they are with
     #[command(subcommand)]
     Token(Token),
-    /// Fill a folder with a simulated site of two clusters, and show the first reports
+    /// Create a folder with a simulated site of two clusters, and print a summary
     Demo(Demo),
     /// Print what a shell needs to complete these commands
     Completions(Completions),
@@ -676,9 +676,10 @@ pub(crate) enum Token {
 #[command(after_help = "Examples:\n  \
     plimsoll demo\n  \
     plimsoll demo --days 3 --until 2026-11-01 --seed 7\n  \
-    plimsoll demo --serve                 a site that goes on, in a browser\n\n\
-    A demo that --serve made goes on where it is, with the same --days and --seed, for a week; the\n\
-    time in which nobody looked is unknown. After that it is made again.")]
+    plimsoll demo --serve                 the same in a browser, collected as time passes\n\n\
+    The folder's plimsoll.toml names two simulated clusters, so every command works in the folder.\n\
+    The site goes on for a week after the demo was made; with --until it ends where the history does.\n\
+    With --serve, a demo with the same --days and --seed goes on; other demos are replaced.")]
 pub(crate) struct Demo {
     /// The folder to fill; an earlier demo in it is replaced. The history is there too, unless
     /// --data-dir names another place that has none
@@ -687,19 +688,19 @@ pub(crate) struct Demo {
     /// Another seed is another site; the same is the same, to the byte
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// The day on whose first moment the history ends, in UTC [default: today]
+    /// The day on whose first moment history and site end, in UTC [default: now, and a week later]
     #[arg(long, value_name = "DATE")]
     pub(crate) until: Option<Date>,
-    /// How many days of history
+    /// How many whole days of history
     #[arg(long, default_value_t = 14, value_parser = clap::value_parser!(u16).range(1..=366))]
     pub(crate) days: u16,
-    /// Show it as web pages until Ctrl-C; the site lives on meanwhile, and is looked at
+    /// Show it as web pages until Ctrl-C, and collect meanwhile
     #[arg(long, conflicts_with = "until")]
     pub(crate) serve: bool,
     /// Address and port of the pages
     #[arg(long, default_value = "127.0.0.1:8040", value_name = "ADDRESS", requires = "serve")]
     pub(crate) listen: SocketAddr,
-    /// How often the site is looked at meanwhile (s, m or h)
+    /// How often to collect meanwhile (s, m or h)
     #[arg(long, default_value = "1m", value_name = "TIME", value_parser = cadence, requires = "serve")]
     pub(crate) collect: Duration,
 }

@@ -20,12 +20,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::{Place, StoreSettings};
 use query::metric::MetricOptions;
 use query::{Allocation, Judgement, Memory};
 use serve::{Access, Constant};
+use source::simulated::Simulation;
 use source::slurm::Backfill;
+use source::{Live, Machine};
 
 /// What the site told Plimsoll about itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,6 +89,8 @@ pub(crate) struct Cluster {
     pub(crate) backfill: Backfill,
     /// Who else keeps the history of its jobs.
     pub(crate) job_history: Option<SearchServer>,
+    /// What its commands run on, if it is no real cluster; then no cluster of the file is.
+    pub(crate) simulation: Option<Simulation>,
 }
 
 /// Somebody to whom attempts of jobs are pushed as they change.
@@ -246,6 +251,16 @@ impl Config {
             digests: check::default_digests(),
             notify: check::default_notify(),
         })
+    }
+
+    /// The site's simulation, if its clusters are simulated.
+    pub(crate) fn simulation(&self) -> Option<&Simulation> {
+        self.clusters.iter().find_map(|cluster| cluster.simulation.as_ref())
+    }
+
+    /// The site's time: this machine's clock, or that of the simulation.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.simulation().map_or_else(|| Live::default().now(), Simulation::now)
     }
 
     /// The folder of this machine for what is not history: who logs in, which letters were sent,

@@ -50,6 +50,7 @@ fn cluster_of(name: &str, kind: Kind) -> Cluster {
         slurm_cluster: None,
         backfill: Backfill::default(),
         job_history: None,
+        simulation: None,
     }
 }
 

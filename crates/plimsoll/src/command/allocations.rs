@@ -5,7 +5,6 @@ use jiff::SignedDuration;
 use lake::Lake;
 use query::{PeriodEnd, Question};
 use report::Period;
-use source::{Live, Machine};
 
 use crate::cli::{Allocations, moment};
 use crate::command::output;
@@ -22,7 +21,7 @@ pub(crate) async fn run(config: &Config, arguments: &Allocations) -> Result<Outc
         return Ok(Outcome::Findings);
     }
     let lake = Lake::open(&config.data_dir)?;
-    let now = Live::default().now();
+    let now = config.now();
     let (at, period_end) = match &arguments.at {
         Some(at) => (moment("--at", at, &config.zone)?.min(now), None),
         None => {

@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use lake::Lake;
 use query::{Analysis, Question};
 use report::{BarChart, Report};
-use source::{Live, Machine};
 
 use crate::cli::Analyze;
 use crate::command::output;
@@ -15,7 +14,7 @@ use crate::{Outcome, complain};
 pub(crate) async fn run(config: &Config, arguments: &Analyze) -> Result<Outcome> {
     output::format(&arguments.output)?;
     let lake = Lake::open(&config.data_dir)?;
-    let now = Live::default().now();
+    let now = config.now();
     let question = Question {
         engine: arguments.workers.engine.clone(),
         ..arguments.about.question(&lake, config, now).await?

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use lake::Lake;
 use query::ANALYSES;
-use source::{Live, Machine};
 
 use crate::Outcome;
 use crate::cli::Backfill;
@@ -13,7 +12,7 @@ use crate::config::Config;
 pub(crate) async fn run(config: &Config, arguments: &Backfill) -> Result<Outcome> {
     output::format(&arguments.output)?;
     let lake = Lake::open(&config.data_dir)?;
-    let mut question = arguments.about.question(&lake, config, Live::default().now()).await?;
+    let mut question = arguments.about.question(&lake, config, config.now()).await?;
     question.engine = arguments.workers.engine.clone();
     if let Some(by) = &arguments.by {
         question.options.insert("by".to_owned(), by.clone());

@@ -7,12 +7,12 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::{SignedDuration, Timestamp};
 use lake::Lake;
 use query::Question;
 use report::Period;
-use source::{Live, Machine};
+use source::Machine;
 use tokio::sync::watch;
 
 use crate::cli::Collect;
@@ -32,7 +32,7 @@ pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome>
     let mut errors = Vec::new();
     for cluster in &clusters {
         // That one cluster cannot be collected is no reason to let another's history go.
-        match collect(&order, cluster, &machine(cluster)).await {
+        match collect(&order, cluster, &live::machine(cluster)).await {
             Ok(collected) => summary.add(&collected),
             Err(error) => errors.push(error),
         }
@@ -53,10 +53,6 @@ pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome>
         complain(&format!("error: {}", words(&error)));
     }
     Err(last)
-}
-
-fn machine(cluster: &Cluster) -> Arc<dyn Machine> {
-    Arc::new(live::machine(cluster))
 }
 
 fn wanted(arguments: &Collect) -> Wanted {
@@ -124,7 +120,7 @@ impl Collecting {
         let rounds = clusters.into_iter().map(|cluster| {
             let own_cadence = cluster.own_cadence.or(Some(cadence));
             let cluster = Cluster { own_cadence, ..cluster };
-            Round { machine: machine(&cluster), every: cluster.cadence(), cluster }
+            Round { machine: live::machine(&cluster), every: cluster.cadence(), cluster }
         });
         Collecting::of(order, rounds)
     }
@@ -246,7 +242,7 @@ pub(super) async fn stop_signal() -> Result<()> {
 
 /// What the days that were asked about had in them, for who watches.
 async fn show(config: &Config, lake: &Lake, arguments: &Collect) -> Result<()> {
-    let now = Live::default().now();
+    let now = config.now();
     let days = SignedDuration::from_hours(24 * i64::from(arguments.days));
     let start = (now - days).to_zoned(config.zone.clone()).start_of_day()?.timestamp();
     let question = Question {
@@ -283,18 +279,29 @@ pub(super) fn chosen(config: &Config, names: &[String]) -> Result<Vec<Cluster>> 
     Ok(config.clusters.iter().filter(chosen).cloned().collect())
 }
 
-/// Shown while a person watches, and not otherwise.
+/// The progress of one cluster, shown while a person watches, and not otherwise.
 pub(super) fn progress(steps: u64, cluster: &str) -> ProgressBar {
-    let target = if std::io::stderr().is_terminal() {
-        ProgressDrawTarget::stderr()
-    } else {
-        ProgressDrawTarget::hidden()
-    };
+    labelled(ProgressBar::with_draw_target(Some(steps), progress_target()), cluster)
+}
+
+/// The progress of one of several clusters that are collected at once.
+pub(super) fn progress_of(bars: &MultiProgress, steps: u64, cluster: &str) -> ProgressBar {
+    labelled(bars.add(ProgressBar::new(steps)), cluster)
+}
+
+fn labelled(bar: ProgressBar, cluster: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix:>12} {bar:32} {pos}/{len} {msg}")
         .expect("the template is one of ours");
-    let bar = ProgressBar::with_draw_target(Some(steps), target).with_style(style);
+    bar.set_style(style);
     bar.set_prefix(cluster.to_owned());
     bar
+}
+
+pub(super) fn progress_target() -> ProgressDrawTarget {
+    match std::io::stderr().is_terminal() {
+        true => ProgressDrawTarget::stderr(),
+        false => ProgressDrawTarget::hidden(),
+    }
 }
 
 #[cfg(test)]

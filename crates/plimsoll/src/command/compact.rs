@@ -5,7 +5,6 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::{LAG, Lake, Removed};
 use report::{Unit, Value};
-use source::{Live, Machine};
 
 use crate::cli::Compact;
 use crate::command::collect::progress;
@@ -15,7 +14,7 @@ use crate::{Outcome, complain, words};
 pub(crate) async fn run(config: &Config, arguments: &Compact) -> Result<Outcome> {
     let lake = Lake::open(&config.data_dir)?.with_zone(&config.zone);
     // A day is left alone for a while: the clock of who collects may be late.
-    let now = Live::default().now() - LAG;
+    let now = config.now() - LAG;
     let mut failures = Vec::new();
     let mut errors = Vec::new();
     for cluster in chosen(&lake, &arguments.clusters).await? {

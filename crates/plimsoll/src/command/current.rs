@@ -9,7 +9,6 @@ use report::{Unit, Value};
 use source::slurm::{
     CurrentJob, Phase, ScontrolNode, SqueueCurrent, scontrol_show_node, squeue_current,
 };
-use source::{Live, Machine};
 
 use crate::Outcome;
 use crate::cli::Current;
@@ -19,7 +18,7 @@ use crate::config::Config;
 pub(crate) fn run(config: &Config, arguments: &Current) -> Result<Outcome> {
     output::format(&arguments.output)?;
     let clusters = live::clusters(config, &arguments.cluster)?;
-    let now = Live::default().now();
+    let now = config.now();
     let mut rejects = 0;
     let round = live::ask_slurm(&clusters, |cluster, machine| {
         let (name, known_as) = (&cluster.name, cluster.slurm_cluster.as_deref());

@@ -1,284 +1,238 @@
-//! `plimsoll demo`: a simulated site, through everything that a real one passes through.
+//! `plimsoll demo`: a folder with a simulated site, whose history is collected as that of a real one.
 
 use std::fs;
-use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use indicatif::{MultiProgress, ProgressBar};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::{Lake, Place};
 use query::{Question, Selection};
-use report::Period;
-use source::simulated::{Scale, Simulated, Site};
-use source::slurm::Backfill;
+use report::{Period, Unit, Value};
+use source::simulated::{Scale, Simulated, Simulation};
 use source::{Live, Machine};
 use view::PictureLook;
 
-use crate::cli::Demo;
+use crate::cli::{self, Demo};
 use crate::collector::{Collector, Summary, Wanted};
-use crate::command::collect::progress;
-use crate::command::output::terminal;
-use crate::command::{demo_config, demo_live};
-use crate::config::{Cluster, Config, Kind};
+use crate::command::collect::{progress_of, progress_target};
+use crate::command::serve::{self, Door};
+use crate::command::{demo_config, demo_summary};
+use crate::config::{Cluster, Config};
 use crate::{Outcome, complain};
 
-/// Makes a demo, whose history is in a place of its own or in the demo's folder.
+/// Makes a demo. Its history is in `place`, which is the demo's folder unless another is named.
 pub(crate) async fn run(config: &Config, arguments: &Demo, place: &Place) -> Result<Outcome> {
     let now = Live::default().now();
-    if arguments.serve {
-        return demo_live::run(config, arguments, place, now).await;
-    }
-    let end = match arguments.until {
-        Some(day) => day.to_zoned(TimeZone::UTC)?.timestamp(),
-        None => day_of(now)?,
+    // Before the work begins: the port may be in use.
+    let door = match arguments.serve {
+        true => {
+            Some(Door::open(&Config { access: None, ..config.clone() }, arguments.listen).await?)
+        }
+        false => None,
     };
-    let Demo { folder, seed, days, .. } = arguments;
-    let plan = Plan { seed: *seed, days: *days, until: end, simulated_until: end };
-    let start = plan.scale()?.start;
-    let (lake, _) = make(config, folder, place, &plan).await?;
-    show(&lake, config, start, end).await?;
-    draw(&lake, config, folder, end).await?;
-    next_steps(folder, place, start, end)?;
+    let folder = &arguments.folder;
+    let earlier = earlier(folder).filter(|demo| door.is_some() && goes_on(demo, arguments, now));
+    let demo = match earlier {
+        Some(demo) => {
+            complain(&format!("the demo in {} goes on", folder.display()));
+            demo
+        }
+        None => make(arguments, place, &simulation(arguments, now)?).await?,
+    };
+    let demo = Config { memory: config.memory.clone(), ..demo };
+    if let Some(door) = door {
+        return serve::at_pace(&demo, door, arguments.collect).await;
+    }
+    draw(&demo, folder).await?;
+    demo_summary::print(&demo, folder).await?;
     Ok(Outcome::Done)
 }
 
-/// Which site is simulated, and how much of its history was collected at once.
-pub(super) struct Plan {
-    pub(super) seed: u64,
-    /// Whole days before the one in which the history ends.
-    pub(super) days: u16,
-    /// When the history ends.
-    pub(super) until: Timestamp,
-    /// When nothing more happens at the site.
-    pub(super) simulated_until: Timestamp,
+/// Which site the command line wants. Without `--until` its history ends now, and it goes on for some
+/// days, so that there is something to collect.
+fn simulation(arguments: &Demo, now: Timestamp) -> Result<Simulation> {
+    let (history_end, end) = match arguments.until {
+        Some(day) => {
+            let end = day.to_zoned(TimeZone::UTC)?.timestamp();
+            (end, end)
+        }
+        None => {
+            let now = Timestamp::from_second(now.as_second())?;
+            (now, now + FUTURE)
+        }
+    };
+    let start = day_of(history_end)? - SignedDuration::from_hours(24 * i64::from(arguments.days));
+    Ok(Simulation::new(Scale::demo_between(arguments.seed, start, end), history_end))
 }
 
-impl Plan {
-    /// The plan of the demo in a folder, if there is one and it was finished.
-    pub(super) fn of(folder: &Path) -> Option<Plan> {
-        let mark = fs::read(folder.join(MARK)).ok()?;
-        let mark: serde_json::Value = serde_json::from_slice(&mark).ok()?;
-        let moment = |name: &str| mark[name].as_str()?.parse().ok();
-        Some(Plan {
-            seed: mark["seed"].as_u64()?,
-            days: mark["days"].as_u64()?.try_into().ok()?,
-            until: moment("until")?,
-            simulated_until: moment("simulated_until")?,
-        })
-    }
+/// How long the site goes on after its demo was made.
+const FUTURE: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-    fn write(&self, folder: &Path) -> Result<()> {
-        let Plan { seed, days, until, simulated_until } = self;
-        write_mark(
-            folder,
-            &serde_json::json!({
-                "seed": seed,
-                "days": days,
-                "until": until.to_string(),
-                "simulated_until": simulated_until.to_string(),
-            }),
-        )
-    }
-
-    pub(super) fn scale(&self) -> Result<Scale> {
-        let whole = Scale::demo(self.seed, day_of(self.until)?, i64::from(self.days));
-        Ok(Scale { end: self.simulated_until, ..whole })
-    }
+/// The first moment of a day.
+fn day_of(moment: Timestamp) -> Result<Timestamp> {
+    Ok(moment.to_zoned(TimeZone::UTC).start_of_day()?.timestamp())
 }
 
-/// Simulates a site, and collects its history.
-pub(super) async fn make(
-    config: &Config,
-    folder: &Path,
-    place: &Place,
-    plan: &Plan,
-) -> Result<(Lake, Arc<Site>)> {
+/// The finished demo in a folder, if there is one.
+fn earlier(folder: &Path) -> Option<Config> {
+    let config = cli::Site::of(folder.join(demo_config::FILE)).load().ok()?;
+    config.simulation().is_some().then_some(config)
+}
+
+/// Whether a demo is the one that is asked for, and something still happens in it.
+fn goes_on(demo: &Config, arguments: &Demo, now: Timestamp) -> bool {
+    let Some(made) = demo.simulation() else { return false };
+    let asked = simulation(arguments, made.history_end());
+    asked.is_ok_and(|asked| asked == *made) && now < made.scale().end
+}
+
+/// Writes the configuration of a simulated site, and collects its history.
+async fn make(arguments: &Demo, place: &Place, simulation: &Simulation) -> Result<Config> {
+    let Demo { folder, days, .. } = arguments;
     make_room(folder)?;
-    let lake = Lake::create(place)?.with_zone(&config.zone);
+    let lake = Lake::create(place)?;
     if !lake.clusters().await?.is_empty() {
         bail!("{place} has a history already, which a demo does not replace; name another place");
     }
     complain(&format!(
-        "simulating {} days of two clusters until {}, with seed {} …",
-        plan.days,
-        plan.until.strftime("%Y-%m-%d"),
-        plan.seed
+        "simulating {days} days of two clusters with seed {} …",
+        simulation.scale().seed
     ));
-    let scale = plan.scale()?;
-    let (start, end) = (scale.start, plan.until);
-    let site = Arc::new(Site::new(&scale));
-    let collected = fill(&lake, &site, start, end, plan.days).await?;
+    let text = demo_config::site(lake.place(), folder, simulation);
+    let unfinished = folder.join(UNFINISHED);
+    let write = |file: &Path, text: &str| {
+        fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+    };
+    write(&unfinished, &text)?;
+    let config = cli::Site::of(unfinished.clone()).load()?;
+    let lake = lake.with_zone(&config.zone);
+    let collected = fill(&lake, &config, *days).await?;
+    let count = |number: u64| Unit::Count.show(&Value::Integer(number as i64), &config.zone);
     complain(&format!(
-        "read {} records into {place}; {} pieces set aside",
-        collected.records, collected.rejects
+        "collected {} records into {place}, {} unreadable",
+        count(collected.records),
+        count(collected.rejects)
     ));
-    let period = Period { start, end, zone: TimeZone::UTC };
-    demo_config::write(&lake, folder, &period, &config.memory).await?;
-    plan.write(folder)?;
-    Ok((lake, site))
+    let allocations = demo_config::allocations(&lake, &config).await?;
+    write(&unfinished, &format!("{text}{allocations}"))?;
+    let file = folder.join(demo_config::FILE);
+    fs::rename(&unfinished, &file)
+        .with_context(|| format!("cannot rename {} into place", unfinished.display()))?;
+    // These clusters are simulated already.
+    Ok(Config { clusters: config.clusters, ..cli::Site::of(file).load()? })
 }
 
-/// The file by which a folder is known as a demo's, and which one.
-const MARK: &str = "demo.json";
+/// The configuration of a demo that is being made.
+const UNFINISHED: &str = "plimsoll.toml.part";
 
-fn write_mark(folder: &Path, mark: &serde_json::Value) -> Result<()> {
-    let file = folder.join(MARK);
-    fs::write(&file, format!("{mark}\n"))
-        .with_context(|| format!("cannot write {}", file.display()))
-}
+/// By this file versions before 0.2 mark a demo.
+const FORMER_MARK: &str = "demo.json";
 
-/// Empties the folder of an earlier demo; one that holds anything else is left alone.
+/// Empties the folder of an earlier demo, finished or not. A folder with anything else is left alone.
 fn make_room(folder: &Path) -> Result<()> {
-    if folder.join(MARK).is_file() {
+    let marks = [demo_config::FILE, UNFINISHED, FORMER_MARK].map(|name| folder.join(name));
+    if is_demo(folder) {
         for part in ["raw", "processed", "tracker", "lock", "live"] {
-            let part = folder.join(part);
-            if part.exists() {
-                fs::remove_dir_all(&part)
-                    .with_context(|| format!("cannot remove {}", part.display()))?;
-            }
+            remove(&folder.join(part), |path| fs::remove_dir_all(path))?;
+        }
+        for mark in marks {
+            remove(&mark, |path| fs::remove_file(path))?;
         }
     } else if folder.exists() {
         let mut entries =
             fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
         if entries.next().is_some() {
             bail!(
-                "{} is there and holds no demo; name another folder: plimsoll demo FOLDER",
+                "{} holds other files than a demo, and was left as it is; name another folder: \
+                 plimsoll demo FOLDER",
                 folder.display()
             );
         }
     }
-    fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    // Already a demo's, and not yet one that is finished.
-    write_mark(folder, &serde_json::json!({}))
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))
+}
+
+fn is_demo(folder: &Path) -> bool {
+    let text = fs::read_to_string(folder.join(demo_config::FILE)).unwrap_or_default();
+    let table: toml::Table = text.parse().unwrap_or_default();
+    table.contains_key("simulation")
+        || folder.join(UNFINISHED).is_file()
+        || folder.join(FORMER_MARK).is_file()
+}
+
+fn remove(path: &PathBuf, remove: impl Fn(&PathBuf) -> std::io::Result<()>) -> Result<()> {
+    match path.exists() {
+        true => remove(path).with_context(|| format!("cannot remove {}", path.display())),
+        false => Ok(()),
+    }
 }
 
 /// Collects from the simulated clusters, both at once.
-async fn fill(
-    lake: &Lake,
-    site: &Arc<Site>,
-    start: Timestamp,
-    end: Timestamp,
-    days: u16,
-) -> Result<Summary> {
-    let work = clusters().map(|cluster| {
-        let (lake, site) = (lake.clone(), site.clone());
-        tokio::spawn(async move {
-            let at = |now: Timestamp| Simulated {
-                site: site.clone(),
-                cluster: cluster.name.clone(),
-                now,
-            };
-            let mut collector = Collector::open(&lake, &cluster, end).await?;
-            let progress = progress(u64::from(days), &cluster.name);
-            let mut time = start;
-            let mut machines = Vec::new();
-            while time < end {
-                machines.push(Arc::new(at(time)) as Arc<dyn Machine>);
-                time += SignedDuration::try_from(cluster.cadence())?;
-            }
-            collector.moments(&machines, &progress).await?;
-            let machine: Arc<dyn Machine> = Arc::new(at(end));
-            // One at a time: a simulated day is made by this very processor.
-            let wanted = Wanted { days, refresh: false, parallel: 1 };
-            collector.jobs(&machine, wanted, &progress).await?;
-            progress.finish_and_clear();
-            collector.finish().await
-        })
+async fn fill(lake: &Lake, config: &Config, days: u16) -> Result<Summary> {
+    let bars = MultiProgress::with_draw_target(progress_target());
+    let work = config.clusters.iter().cloned().map(|cluster| {
+        let lake = lake.clone();
+        let progress = progress_of(&bars, u64::from(days), &cluster.name);
+        tokio::spawn(async move { fill_cluster(&lake, &cluster, days, &progress).await })
     });
     let mut summary = Summary::default();
-    for work in work {
+    for work in work.collect::<Vec<_>>() {
         summary.add(&work.await.context("a collector stopped")??);
     }
     if let Some(failure) = summary.failures.first() {
-        bail!("the simulated site did not answer: {failure}");
+        bail!("the simulated site failed: {failure}");
     }
     Ok(summary)
 }
 
-/// The simulated clusters, as a configuration would name them.
-pub(super) fn clusters() -> [Cluster; 2] {
-    let cluster = |name: &str, kind: Kind, partitions: Vec<String>| Cluster {
-        name: name.to_owned(),
-        kind,
-        command_prefix: Vec::new(),
-        time_limit: None,
-        own_cadence: Some(CADENCE),
-        slurm_cluster: None,
-        backfill: Backfill { partitions, qos: Vec::new() },
-        job_history: None,
+/// Samples a cluster at each multiple of its cadence, then collects all of its jobs.
+async fn fill_cluster(
+    lake: &Lake,
+    cluster: &Cluster,
+    days: u16,
+    progress: &ProgressBar,
+) -> Result<Summary> {
+    let simulation = cluster.simulation.as_ref().expect("the demo's clusters are simulated");
+    let end = simulation.history_end();
+    let at = |now: Timestamp| -> Arc<dyn Machine> {
+        let (site, cluster) = (simulation.site().clone(), cluster.name.clone());
+        Arc::new(Simulated { site, cluster, now })
     };
-    [
-        cluster(Site::slurm_cluster(), Kind::Slurm, vec!["preempt".to_owned()]),
-        cluster(Site::condor_pool(), Kind::Htcondor, Vec::new()),
-    ]
-}
-
-/// How often the demo looks at the state of its clusters: often enough for a demo, and not so often
-/// that one has to wait for it.
-const CADENCE: Duration = Duration::from_secs(10 * 60);
-
-/// Prints the first tables.
-async fn show(lake: &Lake, config: &Config, start: Timestamp, end: Timestamp) -> Result<()> {
-    let question = Question {
-        top: Some(10),
-        memory: config.memory.clone(),
-        ..Question::about(Period { start, end, zone: config.zone.clone() })
-    };
-    let mut reports = Vec::new();
-    for name in ["usage-by-user", "daily", "states"] {
-        let top = if name == "daily" { None } else { question.top };
-        let question = Question { top, ..question.clone() };
-        reports.push(query::run(lake, query::analysis(name)?, &question).await?);
+    let mut collector = Collector::open(lake, cluster, end).await?;
+    let cadence = SignedDuration::try_from(cluster.cadence())?;
+    let mut machines = Vec::new();
+    let mut time = simulation.scale().start;
+    while time < end {
+        machines.push(at(time));
+        time += cadence;
     }
-    let text = view::by_name("text").expect("text is one of the formats");
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(&text.render(&reports, &terminal())).context("cannot write")?;
-    Ok(())
+    collector.moments(&machines, progress).await?;
+    // One at a time: a simulated day is made by this very processor.
+    let wanted = Wanted { days, refresh: false, parallel: 1 };
+    collector.jobs(&at(end), wanted, progress).await?;
+    progress.finish_and_clear();
+    collector.finish().await
 }
 
 /// Draws the last day of the GPUs.
-async fn draw(lake: &Lake, config: &Config, folder: &Path, end: Timestamp) -> Result<()> {
+async fn draw(config: &Config, folder: &Path) -> Result<()> {
+    let lake = Lake::open(&config.data_dir)?;
+    let end = config.simulation().map_or_else(|| config.now(), Simulation::history_end);
     let start = end - SignedDuration::from_hours(24);
     let question = Question {
+        judgement: config.judgement.clone(),
         memory: config.memory.clone(),
         ..Question::about(Period { start, end, zone: config.zone.clone() })
     };
     let wish = query::Heatmap { most_columns: 300, ..query::Heatmap::default() };
-    let picture = query::heatmap(lake, &question, &Selection::default(), &wish).await?;
+    let picture = query::heatmap(&lake, &question, &Selection::default(), &wish).await?;
     let png = view::picture_format_by_name("png").expect("PNG is one of the formats");
     let file = folder.join("heatmap.png");
     fs::write(&file, png.render(&picture, &PictureLook::default())?)
         .with_context(|| format!("cannot write {}", file.display()))?;
-    complain(&format!("drew what the GPUs did on the last day: {}", file.display()));
+    complain(&format!("drew the GPUs of the last 24 hours: {}", file.display()));
     Ok(())
-}
-
-fn next_steps(folder: &Path, place: &Place, start: Timestamp, end: Timestamp) -> Result<()> {
-    let folder = folder.display();
-    let period = format!("--from {} --to {}", start.strftime("%Y-%m-%d"), end.strftime("%Y-%m-%d"));
-    let text = format!(
-        "\n\
-         Next, for example (built here, plimsoll is `cargo run --release --`):\n  \
-         plimsoll --data-dir {place} status\n  \
-         plimsoll --data-dir {place} report usage-by-user {period} --cluster {slurm} -o usage.html\n  \
-         plimsoll --config {folder}/{file} allocations --at {end}\n  \
-         plimsoll --data-dir {place} heatmap {period} --color user -o users.html\n  \
-         plimsoll --data-dir {place} sql \"SELECT cluster, primary_state, sum(seconds_between(start_time, end_time)) / 3600 AS gpu_hours FROM gpu_span GROUP BY cluster, primary_state\"\n  \
-         plimsoll --data-dir {place} serve\n  \
-         plimsoll demo --serve {folder}-live     the same, going on as time passes\n  \
-         plimsoll init        for your own site\n",
-        slurm = Site::slurm_cluster(),
-        file = demo_config::FILE,
-        end = end.strftime("%Y-%m-%d"),
-    );
-    io::stdout().write_all(text.as_bytes()).context("cannot write")
-}
-
-/// The first moment of a day.
-fn day_of(moment: Timestamp) -> Result<Timestamp> {
-    Ok(moment.to_zoned(TimeZone::UTC).start_of_day()?.timestamp())
 }

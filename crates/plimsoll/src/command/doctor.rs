@@ -26,7 +26,7 @@ use crate::{Outcome, words};
 
 pub(crate) async fn run(config: &Config, arguments: &Test) -> Result<Outcome> {
     let format = output::format(&arguments.output)?;
-    let now = Live::default().now();
+    let now = config.now();
     let mut checks = Vec::new();
     checks.push(configuration(config));
     match &config.data_dir {
@@ -195,14 +195,21 @@ fn configuration(config: &Config) -> Check {
         ),
         Some(path) => {
             let names: Vec<_> = config.clusters.iter().map(|cluster| &*cluster.name).collect();
-            Check::ok("configuration", format!("{}: {}", path.display(), names.join(", ")))
+            let mut seen = format!("{}: {}", path.display(), names.join(", "));
+            if let Some(simulation) = config.simulation() {
+                let end = simulation.scale().end.to_zoned(config.zone.clone());
+                seen += &format!(", simulated until {}", end.strftime("%Y-%m-%d %H:%M %Z"));
+            }
+            Check::ok("configuration", seen)
         }
     }
 }
 
 /// Whether the history can be written, and for how long.
 fn data_folder(data_dir: &Path) -> Vec<Check> {
-    let there = nearest_folder(data_dir);
+    // Without the dot of `data_dir = "."`.
+    let data_dir: PathBuf = data_dir.components().collect();
+    let there = nearest_folder(&data_dir);
     let probe = there.join(format!(".plimsoll-test-{}", std::process::id()));
     let written = OpenOptions::new()
         .write(true)
@@ -291,11 +298,11 @@ fn scheduler(cluster: &Cluster) -> Vec<Check> {
     let machine = live::machine(cluster);
     let mut checks = Vec::new();
     if !cluster.command_prefix.is_empty() {
-        checks.push(clock(cluster, &machine));
+        checks.push(clock(cluster, &*machine));
     }
     match cluster.kind {
-        Kind::Slurm => checks.extend(slurm(cluster, &machine)),
-        Kind::Htcondor => checks.extend(htcondor::checks(cluster, &machine)),
+        Kind::Slurm => checks.extend(slurm(cluster, &*machine)),
+        Kind::Htcondor => checks.extend(htcondor::checks(cluster, &*machine)),
     }
     checks
 }
@@ -556,7 +563,7 @@ fn last_collection(runs: &[Collection], now: Timestamp) -> Check {
 /// Whether what SLURM forgets was kept before.
 fn purge_horizon(cluster: &Cluster, tracker: &Tracker, now: Timestamp) -> Check {
     let what = "purging";
-    let text = match live::text(&live::machine(cluster), &sacctmgr_show_configuration()) {
+    let text = match live::text(&*live::machine(cluster), &sacctmgr_show_configuration()) {
         Ok(text) => text,
         Err(failure) => {
             return Check::warn(

@@ -43,7 +43,7 @@ pub(crate) async fn metrics(config: &Config, arguments: &ExportMetrics) -> Resul
         None => {
             let Config { judgement, zone, memory, .. } = config;
             seen.sum_up_lately(&lake, judgement, zone, None, memory).await;
-            let now = Live::default().now();
+            let now = config.now();
             let mut families = seen.health(now);
             families.extend(seen.state(&config.metrics, &config.judgement));
             families.extend(allocations(config, &lake, now).await?);
@@ -91,7 +91,7 @@ pub(crate) async fn metrics(config: &Config, arguments: &ExportMetrics) -> Resul
 pub(crate) async fn jobs(config: &Config, arguments: &ExportJobs) -> Result<Outcome> {
     let lake = Lake::open(&config.data_dir)?;
     let machine: Arc<dyn Machine> = Arc::new(Live::default());
-    let question = arguments.about.question(&lake, config, machine.now()).await?;
+    let question = arguments.about.question(&lake, config, config.now()).await?;
     if let Some(newest) = question.period_end.as_ref().and_then(|end| end.newest) {
         complain(&newest.line(&question.period));
     }

@@ -1,5 +1,7 @@
 //! What the commands share that ask schedulers about this very moment.
 
+use std::sync::Arc;
+
 use anyhow::{Result, bail};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -51,12 +53,17 @@ pub(super) fn local_cluster() -> Option<Cluster> {
         slurm_cluster: None,
         backfill: Backfill::default(),
         job_history: None,
+        simulation: None,
     })
 }
 
-/// The machine on which a cluster's commands run.
-pub(super) fn machine(cluster: &Cluster) -> Live {
-    Live { prefix: cluster.command_prefix.clone(), time_limit: cluster.time_limit }
+/// The machine on which a cluster's commands run: this one, another behind a prefix, or a simulated one.
+pub(super) fn machine(cluster: &Cluster) -> Arc<dyn Machine> {
+    let Cluster { name, command_prefix, time_limit, simulation, .. } = cluster;
+    match simulation {
+        Some(simulation) => Arc::new(simulation.machine(name)),
+        None => Arc::new(Live { prefix: command_prefix.clone(), time_limit: *time_limit }),
+    }
 }
 
 /// What a command prints, as text.
@@ -101,7 +108,7 @@ pub(super) fn ask_slurm<T>(
     let mut pools = Vec::new();
     for cluster in clusters {
         match cluster.kind {
-            Kind::Slurm => match ask(cluster, &machine(cluster)) {
+            Kind::Slurm => match ask(cluster, &*machine(cluster)) {
                 Ok(answer) => round.answers.push((cluster.name.clone(), answer)),
                 Err(failure) => failures.push(format!("{}: {failure}", cluster.name)),
             },

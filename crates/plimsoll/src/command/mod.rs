@@ -9,7 +9,7 @@ pub(crate) mod compact;
 pub(crate) mod current;
 pub(crate) mod demo;
 mod demo_config;
-mod demo_live;
+mod demo_summary;
 pub(crate) mod digest;
 pub(crate) mod distributed;
 pub(crate) mod doctor;

@@ -6,8 +6,8 @@ use anyhow::Result;
 use jiff::SignedDuration;
 use record::NodeSpan;
 use report::{Unit, Value};
+use source::parse;
 use source::slurm::{GpuModel, ScontrolNode, gpu_models, scontrol_show_node};
-use source::{Live, Machine, parse};
 
 use crate::cli::Nodes;
 use crate::command::{live, output};
@@ -17,7 +17,7 @@ use crate::{Outcome, complain};
 pub(crate) fn run(config: &Config, arguments: &Nodes) -> Result<Outcome> {
     output::format(&arguments.output)?;
     let clusters = live::clusters(config, &arguments.cluster)?;
-    let now = Live::default().now();
+    let now = config.now();
     let mut rejects = 0;
     let round = live::ask_slurm(&clusters, |cluster, machine| {
         let (name, known_as) = (&cluster.name, cluster.slurm_cluster.as_deref());

@@ -6,7 +6,6 @@ use anyhow::{Context, Result, bail};
 use lake::Lake;
 use query::{Bucket, By, Coloring, GroupBy, NamedChart, Pattern, Question, Rows, Selection};
 use report::Picture;
-use source::{Live, Machine};
 use view::{
     PICTURE_FORMATS, PictureFormat, PictureLook, THEMES, TerminalColors, Theme,
     picture_format_by_extension, picture_format_by_name,
@@ -20,7 +19,7 @@ use crate::{Outcome, complain};
 pub(crate) async fn heatmap(config: &Config, arguments: &Heatmap) -> Result<Outcome> {
     let selection = selection(&arguments.gpus)?;
     let lake = Lake::open(&config.data_dir)?;
-    let now = Live::default().now();
+    let now = config.now();
     let mut question =
         arguments.about.question_of_hours(&lake, config, now, arguments.hours).await?;
     question.anonymize = arguments.canvas.anonymize;
@@ -68,7 +67,7 @@ pub(crate) async fn chart(config: &Config, arguments: &Chart) -> Result<Outcome>
     let format = format(&arguments.canvas)?;
     let look = look(&arguments.canvas, format)?;
     let lake = Lake::open(&config.data_dir)?;
-    let mut question = arguments.about.question(&lake, config, Live::default().now()).await?;
+    let mut question = arguments.about.question(&lake, config, config.now()).await?;
     question.anonymize = arguments.canvas.anonymize;
     question.options = arguments.options.said();
     let picture = match chart {

@@ -4,7 +4,6 @@ use anyhow::{Context, Result};
 use jiff::tz::TimeZone;
 use lake::Lake;
 use report::{Unit, Value};
-use source::{Live, Machine};
 
 use crate::cli::Prune;
 use crate::command::collect::chosen;
@@ -12,7 +11,7 @@ use crate::config::Config;
 use crate::{Outcome, complain};
 
 pub(crate) async fn run(config: &Config, arguments: &Prune) -> Result<Outcome> {
-    let today = Live::default().now().to_zoned(TimeZone::UTC).date();
+    let today = config.now().to_zoned(TimeZone::UTC).date();
     let before =
         today.checked_sub(arguments.older_than).context("there were no days so long ago")?;
     let lake = Lake::open(&config.data_dir)?.with_zone(&config.zone);

@@ -10,7 +10,6 @@ use lake::{Lake, Tracker};
 use query::Question;
 use report::{Coverage, Period, Report, Table, Unit, Value};
 use source::slurm::{Sreport, Utilization, sreport};
-use source::{Live, Machine};
 
 use crate::Outcome;
 use crate::cli::Reconcile;
@@ -19,7 +18,7 @@ use crate::config::Config;
 
 pub(crate) async fn run(config: &Config, arguments: &Reconcile) -> Result<Outcome> {
     output::format(&arguments.output)?;
-    let now = Live::default().now();
+    let now = config.now();
     let clusters = live::clusters(config, &arguments.about.cluster)?;
     let lake = Lake::open(&config.data_dir)?;
     let asked = arguments.about.question(&lake, config, now).await?;

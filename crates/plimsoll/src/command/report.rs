@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use anyhow::{Context, Result};
 use lake::Lake;
 use query::ANALYSES;
-use source::{Live, Machine};
 
 use crate::Outcome;
 use crate::cli::Report;
@@ -19,7 +18,7 @@ pub(crate) async fn run(config: &Config, arguments: &Report) -> Result<Outcome> 
     let analysis = query::analysis(name)?;
     output::format(&arguments.output)?;
     let lake = Lake::open(&config.data_dir)?;
-    let now = Live::default().now();
+    let now = config.now();
     let mut question = match analysis.is_about_collecting() {
         true => arguments.about.question_about_collecting(config, now)?,
         false => arguments.about.question(&lake, config, now).await?,

@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 
 use crate::cli::Serve;
 use crate::collector::Wanted;
-use crate::command::collect::{Collecting, Order, chosen, stop_signal};
+use crate::command::collect::{Collecting, Order, Round, chosen, stop_signal};
 use crate::command::{live, steps};
 use crate::config::{Config, OpenId};
 use crate::{Outcome, complain};
@@ -27,14 +27,29 @@ pub(crate) async fn run(config: &Config, arguments: &Serve) -> Result<Outcome> {
     let door = Door::open(config, arguments.listen).await?;
     let collecting = match arguments.collect {
         Some(cadence) => {
-            let wanted = Wanted { days: 1, refresh: false, parallel: 4 };
-            let lake = lake.clone().with_zone(&config.zone);
-            let order = Order::new(config, lake, wanted);
+            let order = order(config, &lake);
             Some(Collecting::start(&order, chosen(config, &[])?, cadence))
         }
         None => None,
     };
     show(config, lake, door, collecting).await
+}
+
+/// Shows the pages and collects at one pace, also from clusters whose samples are valid for longer.
+pub(super) async fn at_pace(config: &Config, door: Door, every: Duration) -> Result<Outcome> {
+    let lake = Lake::create(&config.data_dir)?;
+    let rounds = config.clusters.iter().map(|cluster| Round {
+        cluster: cluster.clone(),
+        machine: live::machine(cluster),
+        every,
+    });
+    let collecting = Collecting::of(&order(config, &lake), rounds);
+    show(config, lake, door, Some(collecting)).await
+}
+
+fn order(config: &Config, lake: &Lake) -> Order {
+    let wanted = Wanted { days: 1, refresh: false, parallel: 4 };
+    Order::new(config, lake.clone().with_zone(&config.zone), wanted)
 }
 
 /// Where visitors come in, and who may see what.
@@ -54,18 +69,19 @@ impl Door {
 }
 
 /// Shows the pages until the process is told to stop, and ends what collects meanwhile.
-pub(super) async fn show(
+async fn show(
     config: &Config,
     lake: Lake,
     Door { listener, access }: Door,
     collecting: Option<Collecting>,
 ) -> Result<Outcome> {
     complain(&format!("http://{}/ until Ctrl-C", listener.local_addr()?));
+    let clock = config.clone();
     let site = serve::Site {
         access,
         coordinators: coordinators(config)?,
         steps: Some(steps::finder(config, &lake)),
-        ..site(config, lake, Arc::new(|| Live::default().now()))
+        ..site(config, lake, Arc::new(move || clock.now()))
     };
     serve::run(listener, site, async {
         // Without a signal handler there is only the hard way to stop, which is as safe.
@@ -141,7 +157,7 @@ fn coordinators(config: &Config) -> Result<Option<Coordinators>> {
     Ok(Some(Box::new(move || {
         let mut accounts: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for cluster in &clusters {
-            let text = live::text(&live::machine(cluster), &sacctmgr_show_coordinators())
+            let text = live::text(&*live::machine(cluster), &sacctmgr_show_coordinators())
                 .map_err(|failure| format!("{}: {failure}", cluster.name))?;
             for (user, more) in slurm::coordinators(&text) {
                 accounts.entry(user).or_default().extend(more);

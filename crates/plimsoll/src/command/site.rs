@@ -8,7 +8,6 @@ use anyhow::Result;
 use lake::Lake;
 use query::Sight;
 use serve::{Files, Store};
-use source::{Live, Machine};
 
 use crate::cli::Pages;
 use crate::command::collect::progress;
@@ -18,7 +17,7 @@ use crate::{Outcome, complain};
 use folder::Folder;
 
 pub(crate) async fn run(config: &Config, arguments: &Pages) -> Result<Outcome> {
-    let now = Live::default().now();
+    let now = config.now();
     let lake = Lake::open(&config.data_dir)?;
     let question = arguments.about.question(&lake, config, now).await?;
     let sight = match arguments.scope.as_str() {

@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use lake::Lake;
-use source::{Live, Machine};
 
 use crate::Outcome;
 use crate::cli::Sql;
@@ -12,7 +11,7 @@ use crate::config::Config;
 pub(crate) async fn run(config: &Config, arguments: &Sql) -> Result<Outcome> {
     output::format(&arguments.output)?;
     let lake = Lake::open(&config.data_dir)?;
-    let now = Live::default().now();
+    let now = config.now();
     let mut question = arguments.about.question_about_all(&lake, config, now).await?;
     question.engine = arguments.workers.engine.clone();
     let report = query::sql(&lake, &arguments.statement, arguments.limit, &question).await?;

@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use lake::Lake;
-use source::{Live, Machine};
 
 use crate::Outcome;
 use crate::cli::Status;
@@ -12,7 +11,7 @@ use crate::config::Config;
 pub(crate) async fn run(config: &Config, arguments: &Status) -> Result<Outcome> {
     output::format(&arguments.output)?;
     let lake = Lake::open(&config.data_dir)?;
-    let now = Live::default().now();
+    let now = config.now();
     let reports = query::status(&lake, &config.zone, now, &config.memory).await?;
     output::write(&reports, &arguments.output)
 }

@@ -11,6 +11,7 @@ mod mail;
 mod memory;
 mod notify;
 mod push;
+mod simulation;
 
 pub(super) use digest::default_digests;
 pub(crate) use memory::memory_limit;
@@ -219,11 +220,12 @@ fn settings(
     line: &dyn Fn(usize) -> usize,
 ) -> Settings {
     let mut settings = Settings::default();
-    const KEYS: [&str; 16] = [
+    const KEYS: [&str; 17] = [
         "data_dir",
         "state_dir",
         "zone",
         "memory_limit",
+        "simulation",
         "cluster",
         "groups",
         "gpu",
@@ -246,9 +248,11 @@ fn settings(
     if let Some(value) = document.get("memory_limit") {
         settings.memory = memory::memory(value, problems);
     }
+    let simulated = simulation::simulation(document, problems);
     if let Some(value) = document.get("cluster") {
-        settings.clusters = clusters(value, problems, line);
+        settings.clusters = clusters(value, &simulated, problems, line);
     }
+    simulation::mixture(&simulated, document, problems);
     if let Some(value) = document.get("groups") {
         settings.groups = groups(value, problems);
     }
@@ -304,6 +308,7 @@ fn zone(value: &Spanned<DeValue>, problems: &mut Problems) -> Option<TimeZone> {
 
 fn clusters(
     value: &Spanned<DeValue>,
+    simulated: &simulation::Simulated,
     problems: &mut Problems,
     line: &dyn Fn(usize) -> usize,
 ) -> Vec<Cluster> {
@@ -319,7 +324,9 @@ fn clusters(
             wrong_type("cluster", "a table", element, problems);
             continue;
         };
-        let Some(cluster) = cluster(table, element.span(), problems) else { continue };
+        let Some(cluster) = cluster(table, element.span(), simulated, problems) else {
+            continue;
+        };
         let span = table.get("name").map_or(element.span(), Spanned::span);
         if let Some(first) = lines_by_name.get(&cluster.name) {
             let name = &cluster.name;
@@ -335,10 +342,16 @@ fn clusters(
 }
 
 /// A cluster whose name could be read; the rest may be wrong, and then is a problem.
-fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Option<Cluster> {
-    const KEYS: [&str; 9] = [
+fn cluster(
+    table: &DeTable,
+    span: Range<usize>,
+    simulated: &simulation::Simulated,
+    problems: &mut Problems,
+) -> Option<Cluster> {
+    const KEYS: [&str; 10] = [
         "name",
         "kind",
+        "simulated",
         "command_prefix",
         "time_limit",
         "cadence",
@@ -372,6 +385,7 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
         qos: backfill("backfill_qos", table, kind, problems),
     };
     let job_history = table.get("job_history").and_then(|value| job_history(value, kind, problems));
+    let simulation = simulation::of_cluster(table, kind, simulated, problems);
     let name = match table.get("name") {
         Some(value) => cluster_name(value, problems),
         None => {
@@ -389,6 +403,7 @@ fn cluster(table: &DeTable, span: Range<usize>, problems: &mut Problems) -> Opti
         slurm_cluster,
         backfill,
         job_history,
+        simulation,
     })
 }
 

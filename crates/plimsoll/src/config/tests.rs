@@ -99,6 +99,7 @@ trusted = ["127.0.0.1", "10.0.0.0/8"]
                     qos: vec!["low".into()],
                 },
                 job_history: None,
+                simulation: None,
             },
             Cluster {
                 name: "birch".into(),
@@ -117,6 +118,7 @@ trusted = ["127.0.0.1", "10.0.0.0/8"]
                     },
                     ca_file: Some("/etc/ca.pem".into()),
                 }),
+                simulation: None,
             },
         ],
         groups: BTreeMap::from([
@@ -239,7 +241,7 @@ fn an_unknown_key_that_is_near_none_lists_the_valid_ones() {
     check(
         "planet = 'x'",
         &[
-            r#"1:1: unknown key "planet": there are "data_dir", "state_dir", "zone", "memory_limit", "cluster", "groups", "gpu", "metrics", "push", "access", "allocation", "allocation_file", "constants", "mail", "digest", "notify""#,
+            r#"1:1: unknown key "planet": there are "data_dir", "state_dir", "zone", "memory_limit", "simulation", "cluster", "groups", "gpu", "metrics", "push", "access", "allocation", "allocation_file", "constants", "mail", "digest", "notify""#,
         ],
     );
 }
@@ -1034,6 +1036,108 @@ words = "w"
             "23:14: notify.quiet_days: \"Caturday\" is no day: did you mean \"Saturday\"?",
             "24:1: notify.rule.report: states has no column \"user\"",
             "30:9: notify.rule.ratio: a part of one, such as 0.75",
+        ],
+    );
+}
+
+const SIMULATION: &str = "[simulation]
+seed = 3
+start = 2026-11-01T00:00:00Z
+history_end = 2026-11-15T00:00:00Z
+end = 2026-11-22T00:00:00Z
+";
+
+const ALDER: &str = "[[cluster]]\nname = \"alder\"\nkind = \"slurm\"\nsimulated = true\n";
+
+#[test]
+fn simulated_clusters_share_a_simulation() {
+    let tamarack = ALDER.replace("alder", "tamarack").replace("slurm", "htcondor");
+    let config = read(format!("{SIMULATION}{ALDER}{tamarack}")).unwrap();
+    let time = |text: &str| text.parse::<Timestamp>().unwrap();
+    let scale = source::simulated::Scale::demo_between(
+        3,
+        time("2026-11-01T00:00:00Z"),
+        time("2026-11-22T00:00:00Z"),
+    );
+    let expected = Some(Simulation::new(scale, time("2026-11-15T00:00:00Z")));
+    assert_eq!(config.clusters.len(), 2);
+    for cluster in &config.clusters {
+        assert_eq!(cluster.simulation, expected);
+    }
+    assert_eq!(config.simulation(), expected.as_ref());
+    let real = read("[[cluster]]\nname = \"alder\"\nkind = \"slurm\"\n").unwrap();
+    assert_eq!(real.simulation(), None);
+}
+
+#[test]
+fn a_simulation_is_whole_and_in_order() {
+    check(
+        format!("[simulation]\nsead = 3\nend = \"soon\"\n{ALDER}"),
+        &[
+            "1:1: simulation.seed: missing: write seed = 1",
+            "1:1: simulation.start: missing: write start = 2026-11-01T00:00:00Z",
+            "1:1: simulation.history_end: missing: write history_end = 2026-11-15T00:00:00Z",
+            "2:1: unknown key \"sead\": did you mean \"seed\"?",
+            "3:7: simulation.end: expected a time with its zone, such as 2026-11-01T00:00:00Z, found a \
+             string",
+        ],
+    );
+    let check_times = |from: &str, to: &str, problem: &str| {
+        check(SIMULATION.replace(from, to) + ALDER, &[problem]);
+    };
+    check_times(
+        "start = 2026-11-01T00:00:00Z",
+        "start = 2026-11-01",
+        "3:9: simulation.start: expected a time with its zone, such as 2026-11-01T00:00:00Z, found \
+         2026-11-01",
+    );
+    check_times(
+        "2026-11-01T",
+        "2026-11-15T",
+        "4:15: simulation.history_end: it must be after simulation.start",
+    );
+    check_times(
+        "2026-11-22T",
+        "2026-11-14T",
+        "5:7: simulation.end: it must not be before simulation.history_end",
+    );
+    check_times(
+        "2026-11-22T",
+        "2062-11-22T",
+        "5:7: simulation.end: it may be at most 400 days after simulation.start",
+    );
+}
+
+#[test]
+fn a_simulated_cluster_is_one_of_the_simulated_site() {
+    check(
+        ALDER,
+        &["4:13: cluster.simulated: the file has no [simulation]: write one with seed, start, \
+           history_end and end, as `plimsoll demo` does"],
+    );
+    check(
+        format!("{SIMULATION}{}", ALDER.replace("alder", "older")),
+        &["7:8: cluster.name: the simulated site has no \"older\": did you mean \"alder\"?"],
+    );
+    check(
+        format!("{SIMULATION}{}command_prefix = [\"ssh\"]\n", ALDER.replace("slurm", "htcondor")),
+        &[
+            "8:8: cluster.kind: the simulated alder is of kind \"slurm\"",
+            "10:18: cluster.command_prefix: a simulated cluster runs no commands: remove this line",
+        ],
+    );
+    check(
+        SIMULATION,
+        &[
+            "1:1: simulation: no cluster is simulated: write simulated = true below a [[cluster]]. If \
+           `plimsoll demo` was interrupted, run it again",
+        ],
+    );
+    check(
+        format!("{SIMULATION}{ALDER}[[cluster]]\nname = \"maple\"\nkind = \"slurm\"\n"),
+        &[
+            "10:1: cluster: simulated and real clusters cannot share a file: write simulated = true, or \
+           move this cluster to a file of its own",
         ],
     );
 }

@@ -1,6 +1,8 @@
 //! The demo: what the reports say is what the simulated site knows of itself.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 use std::sync::LazyLock;
 
 use jiff::Timestamp;
@@ -8,7 +10,9 @@ use serde_json::Value;
 use source::simulated::{Scale, Site};
 use tempfile::TempDir;
 
-use crate::program::{Said, plimsoll};
+use crate::program::{Said, plimsoll, said};
+use crate::server::Server;
+use crate::stub::{MAPLE, configure, program, run};
 
 const DAYS: &str = "3";
 const UNTIL: &str = "2026-03-08";
@@ -42,43 +46,82 @@ fn report(words: &[&str]) -> Value {
     serde_json::from_str(&said.stdout).unwrap()
 }
 
-#[test]
-fn what_it_says_to_do_next_can_be_done() {
-    let asks = ["status", "report", "allocations", "heatmap", "sql"];
-    let mut asked = Vec::new();
-    for line in DEMO.said.stdout.lines().filter_map(|line| line.strip_prefix("  plimsoll ")) {
-        // What stands in quotation marks is one word.
-        let parts = line.split('"').enumerate();
-        let words: Vec<&str> = parts
-            .flat_map(|(place, part)| match place % 2 {
-                0 => part.split_whitespace().collect(),
-                _ => vec![part],
-            })
-            .collect();
-        if let Some(name) = asks.into_iter().find(|name| words.contains(name)) {
-            let said = plimsoll(DEMO.folder.path(), &words);
-            assert_eq!(said.status, 0, "{line}: {}", said.stderr);
-            asked.push(name);
-        }
-    }
-    assert_eq!(asked, asks);
+/// The lines of the summary that are commands.
+fn next_commands(said: &Said) -> Vec<&str> {
+    let (_, next) = said.stdout.split_once("\nNext: ").unwrap();
+    next.lines().filter_map(|line| line.strip_prefix("  ")).collect()
 }
 
 #[test]
-fn it_shows_the_first_tables_and_what_to_do_next() {
+fn the_next_commands_work_when_pasted() {
+    let lines = next_commands(&DEMO.said);
+    let (serve, others) = lines.split_last().unwrap();
+    assert_eq!(others[0], "cd plimsoll-demo");
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    #[expect(clippy::disallowed_methods, reason = "the shell that users paste into")]
+    let mut shell = std::process::Command::new("/bin/sh");
+    let said = said(
+        shell
+            .args(["-e", "-c", &others.join("\n")])
+            .current_dir(DEMO.folder.path())
+            .env_clear()
+            .env("PATH", DEMO.folder.path().join("no-programs"))
+            .env("HOME", DEMO.folder.path()),
+    );
+    assert_eq!((said.status, said.stderr.as_str()), (0, ""));
+    assert!(said.stdout.contains("of 60 nodes usable"), "{}", said.stdout);
+    assert!(said.stdout.contains("What did backfill give"), "{}", said.stdout);
+    // It would listen on a port that somebody else may have; the next test starts one on another.
+    assert_eq!(*serve, format!("{} serve", env!("CARGO_BIN_EXE_plimsoll")));
+}
+
+#[test]
+fn it_prints_a_short_summary() {
     let said = &DEMO.said;
     assert_eq!(said.status, 0, "{}", said.stderr);
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    assert!(lines.len() <= 35, "{} lines:\n{}", lines.len(), said.stdout);
+    let (summary, _) = said.stdout.split_once("\nNext: ").unwrap();
+    let widest = summary.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "{widest:?}:\n{}", said.stdout);
     for part in [
-        "Who used how much, and how well?",
-        "What ran on each day?",
-        "How did jobs end?",
+        "Clusters\n",
+        "Top five users by CPU hours\n",
+        "GPU hours by day\n2026-03-05  ",
         "alder: 3 of 3 days collected",
         "tamarack: 3 of 3 days collected",
-        "plimsoll --data-dir plimsoll-demo serve",
     ] {
-        assert!(said.stdout.contains(part), "{part} is missing in:\n{}", said.stdout);
+        assert!(summary.contains(part), "{part} is missing in:\n{summary}");
     }
-    assert!(said.stderr.contains("0 pieces set aside"), "{}", said.stderr);
+    assert!(!summary.contains("warning"), "{summary}");
+    assert!(said.stderr.contains(" records into plimsoll-demo, 0 unreadable\n"), "{}", said.stderr);
+    assert_eq!(said.stderr.lines().count(), 3, "{}", said.stderr);
+}
+
+/// The summary has the numbers of the reports: here of the cluster and of the first of the users.
+#[test]
+fn the_summary_has_the_numbers_of_the_reports() {
+    let period = ["--from", "2026-03-05", "--to", "2026-03-08"];
+    let text = |name: &str| {
+        let words = [&["--data-dir", "plimsoll-demo", "report", name][..], &period].concat();
+        plimsoll(DEMO.folder.path(), &words).stdout
+    };
+    let users = text("usage-by-user");
+    let top: Vec<&str> = users.lines().skip(4).take(5).collect();
+    let (_, shown) = DEMO.said.stdout.split_once("Top five users by CPU hours\n").unwrap();
+    let shown: Vec<&str> = shown.lines().skip(3).take(5).collect();
+    let words = |lines: &[&str]| -> Vec<Vec<String>> {
+        lines.iter().map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
+    };
+    assert_eq!(words(&shown), words(&top));
+    let clusters = report(&["cluster-summary", period[0], period[1], period[2], period[3]]);
+    for row in clusters["rows"].as_array().unwrap() {
+        let name = row["cluster"].as_str().unwrap();
+        let line = DEMO.said.stdout.lines().find(|line| line.starts_with(name)).unwrap();
+        let jobs = row["jobs"].as_i64().unwrap();
+        let cells: Vec<String> = line.split_whitespace().map(|it| it.replace(',', "")).collect();
+        assert!(cells.contains(&jobs.to_string()), "{line}: {jobs}");
+    }
 }
 
 /// Jobs, CPU hours and GPU hours of each user, by the site's own truth, for two periods: one
@@ -178,18 +221,20 @@ fn the_days_add_up_to_the_period() {
 fn the_same_seed_gives_the_same_files() {
     let again = tempfile::tempdir().unwrap();
     plimsoll(again.path(), &["demo", "--days", DAYS, "--until", UNTIL, "--seed", "7"]);
-    let files = |folder: &std::path::Path| -> Vec<(String, Vec<u8>)> {
+    let config = |folder: &Path| fs::read(folder.join("plimsoll-demo/plimsoll.toml")).unwrap();
+    assert_eq!(config(DEMO.folder.path()), config(again.path()));
+    let files = |folder: &Path| -> Vec<(String, Vec<u8>)> {
         let root = folder.join("plimsoll-demo");
         let mut folders = vec![root.join("processed"), root.join("raw")];
         let mut files = Vec::new();
         while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).unwrap() {
+            for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
                     folders.push(path);
                 } else {
                     let name = path.strip_prefix(&root).unwrap().display().to_string();
-                    files.push((name, std::fs::read(path).unwrap()));
+                    files.push((name, fs::read(path).unwrap()));
                 }
             }
         }
@@ -225,12 +270,113 @@ fn the_tables_have_rows() {
 #[test]
 fn a_folder_with_something_else_in_it_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::create_dir(folder.path().join("plimsoll-demo")).unwrap();
-    std::fs::write(folder.path().join("plimsoll-demo/thesis.tex"), "precious").unwrap();
+    fs::create_dir(folder.path().join("plimsoll-demo")).unwrap();
+    fs::write(folder.path().join("plimsoll-demo/thesis.tex"), "precious").unwrap();
     let said = plimsoll(folder.path(), &["demo", "--days", "1"]);
     assert_eq!(said.status, 2);
     assert_eq!(
         said.stderr.trim_end(),
-        "error: plimsoll-demo is there and holds no demo; name another folder: plimsoll demo FOLDER"
+        "error: plimsoll-demo holds other files than a demo, and was left as it is; name another \
+         folder: plimsoll demo FOLDER"
     );
+    let left: Vec<_> = fs::read_dir(folder.path().join("plimsoll-demo")).unwrap().collect();
+    assert_eq!(left.len(), 1);
+}
+
+/// A configuration of somebody's own site is no demo either, however much it looks like one.
+#[test]
+fn a_folder_with_a_configuration_of_real_clusters_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), MAPLE);
+    let said = plimsoll(folder.path(), &["demo", "--days", "1", "."]);
+    assert_eq!(said.status, 2);
+    assert!(said.stderr.contains("holds other files than a demo"), "{}", said.stderr);
+    assert_eq!(fs::read_to_string(folder.path().join("plimsoll.toml")).unwrap(), MAPLE);
+}
+
+/// One that was interrupted is made again, and its configuration appears when it is whole.
+#[test]
+fn an_interrupted_demo_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = folder.path().join("plimsoll-demo");
+    fs::create_dir_all(demo.join("processed/job")).unwrap();
+    fs::write(demo.join("plimsoll.toml.part"), "# half of").unwrap();
+    fs::write(demo.join("processed/job/left"), "over").unwrap();
+    let said = plimsoll(folder.path(), &["demo", "--days", "1", "--until", UNTIL]);
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    assert!(!demo.join("plimsoll.toml.part").exists());
+    assert!(!demo.join("processed/job/left").exists());
+    assert!(demo.join("plimsoll.toml").is_file());
+}
+
+/// Every command in the folder of a demo, without options. The last week of this demo is over when it
+/// ends, so that there is one for the digest.
+#[test]
+fn every_command_works_in_the_demos_folder() {
+    let outer = tempfile::tempdir().unwrap();
+    let words = ["demo", "--days", "7", "--until", "2026-03-09", "--seed", "7"];
+    let made = plimsoll(outer.path(), &words);
+    assert_eq!(made.status, 0, "{}", made.stderr);
+    // The chart has seven days at most, so that a longer history prints no more.
+    assert!(made.stdout.lines().count() <= 35, "{}", made.stdout);
+    let folder = outer.path().join("plimsoll-demo");
+    // How full this machine's disk is does not matter.
+    program(&folder, "df", "echo\necho /dev/sda 100000000 0 100000000 0% /");
+    let end = time("2026-03-09T00:00:00Z");
+    let site = Site::new(&Scale::demo(7, end, 7));
+    let attempts = || site.truth().attempts.iter().filter(|it| it.cluster == Site::slurm_cluster());
+
+    let check = |words: &[&str], parts: &[&str]| -> Said {
+        let said = run(&folder, words);
+        assert_eq!(said.status, 0, "{words:?}: {}{}", said.stdout, said.stderr);
+        assert!(!said.stderr.contains("warning"), "{words:?}: {}", said.stderr);
+        for part in parts {
+            let all = format!("{}{}", said.stdout, said.stderr);
+            assert!(all.contains(part), "{words:?}: {part} is missing in:\n{all}");
+        }
+        said
+    };
+    let running = attempts().filter(|it| it.state == "RUNNING");
+    let running = (running.clone().count(), running.map(|it| it.gpus).sum::<i64>());
+    let holds = format!("alder in all: {} jobs hold ", running.0);
+    check(&[], &[&holds, &format!(" CPUs and {} GPUs on ", running.1)]);
+    check(&["nodes"], &["alder in all: ", " of 60 nodes usable, "]);
+    check(
+        &["test"],
+        &[
+            "plimsoll.toml: alder, tamarack, simulated until 2026-03-09 00:00 UTC\n",
+            "alder: last collection: 0 minutes ago\n",
+            "tamarack: access points: ",
+            " ok, 0 to look at, 0 that must be mended\n",
+        ],
+    );
+    check(&["status"], &["tamarack: 7 of ", "last asked 2026-03-09 00:00 UTC"]);
+    // The clock stands still at the end: the first sample of that moment is new, nothing else.
+    check(&["collect"], &["collected "]);
+    check(&["collect"], &["collected ", ": 0 rows new, 0 changed\n"]);
+    check(&["backfill"], &["What did backfill give", "Backfill-CHTCOwned"]);
+    check(&["allocations"], &["ml GPUs ", "ml CPUs ", " over\n"]);
+    check(&["digest"], &["2026-03-02 to 2026-03-08", "alder: 7 of 7 days collected"]);
+    check(
+        &["notify", "--dry-run"],
+        &["To: cnguyen@example.org\n", "Nothing was sent: --dry-run.\n"],
+    );
+    check(&["reconcile"], &["alder in all: "]);
+    check(&["report", "usage-by-group"], &["climate "]);
+
+    // alder's backfill is its preempt partition, by the configuration; the site knows who ran there.
+    let said = check(&["backfill", "--by", "cluster", "--format", "json"], &[]);
+    let report: Value = serde_json::from_str(&said.stdout).unwrap();
+    let rows = report["rows"].as_array().unwrap();
+    let of_alder = rows.iter().find(|row| row["by"] == "alder").unwrap();
+    let started = attempts().filter(|it| {
+        let is_in_period = |start| (time("2026-03-02T00:00:00Z")..end).contains(&start);
+        it.partition == Some("preempt") && it.gpus > 0 && it.start.is_some_and(is_in_period)
+    });
+    let started = started.count();
+    assert!(started > 20, "{started}");
+    assert_eq!(of_alder["starts"], started, "{of_alder}");
+
+    let server = Server::start(&folder, &["serve"]);
+    server.check("/", "200", "tamarack");
 }

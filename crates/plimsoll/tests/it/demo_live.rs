@@ -29,10 +29,11 @@ fn the_site_lives_on_while_its_pages_are_shown_and_goes_on_the_next_time() {
     while last_looks(&server).iter().zip(&before).any(|(now, before)| now <= before) {}
     drop(server);
 
-    let before = std::fs::read(folder.path().join("plimsoll-demo/demo.json")).unwrap();
+    let config = folder.path().join("plimsoll-demo/plimsoll.toml");
+    let before = std::fs::read(&config).unwrap();
     let server = start(folder.path());
     assert_eq!(server.said_before, "the demo in plimsoll-demo goes on\n");
     server.check("/nodes", "200", "alder");
-    let after = std::fs::read(folder.path().join("plimsoll-demo/demo.json")).unwrap();
+    let after = std::fs::read(&config).unwrap();
     assert_eq!(before, after);
 }

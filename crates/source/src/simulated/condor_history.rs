@@ -31,14 +31,23 @@ pub(super) fn condor_history(
     let end = |&index: &u32| pool.executions[index as usize].end;
     let first = pool.by_end.partition_point(|index| end(index) < from);
     let last = pool.by_end.partition_point(|index| end(index) < until && end(index) <= now);
+    let limit = match arguments.get("-limit") {
+        None => usize::MAX,
+        Some(limit) => limit
+            .parse()
+            .map_err(|_| arguments.failure(format!("Error: -limit is no number: {limit}")))?,
+    };
     let mut ads = Ads::new(sink);
     // The latest is printed first.
-    for &index in pool.by_end.get(first..last).unwrap_or_default().iter().rev() {
+    let latest_first = pool.by_end.get(first..last).unwrap_or_default().iter().rev();
+    let executions = latest_first.map(|&index| {
         let execution = &pool.executions[index as usize];
-        let job = &pool.jobs[execution.job as usize];
-        if access_point.is_some_and(|number| number != u32::from(job.access_point)) {
-            continue;
-        }
+        (execution, &pool.jobs[execution.job as usize])
+    });
+    let is_of_access_point = |(_, job): &(&Execution, &Job)| {
+        access_point.is_none_or(|number| number == u32::from(job.access_point))
+    };
+    for (execution, job) in executions.filter(is_of_access_point).take(limit) {
         ads.ad(&attributes, |attribute, out| value(pool, job, execution, attribute, out));
     }
     ads.finish();

@@ -6,17 +6,29 @@ use std::io::Write;
 use super::arguments::{Arguments, Known, flag, value};
 use super::condor_pool::{ACCESS_POINTS, access_point_name};
 use super::text::Output;
-use crate::machine::Failure;
+use crate::machine::{Command, Failure};
 
-pub(super) const OPTIONS: [Known; 7] = [
+pub(super) const OPTIONS: [Known; 9] = [
     flag(&["-json"]),
     flag(&["-epochs"]),
     flag(&["-any"]),
     flag(&["-allusers"]),
+    flag(&["-totals"]),
     value(&["-name"]),
     value(&["-constraint"]),
     value(&["-attributes"]),
+    value(&["-limit"]),
 ];
+
+/// Prints what each of HTCondor's programs prints with `-version` alone; false for other arguments.
+pub(super) fn prints_version(command: &Command, sink: &mut dyn FnMut(&[u8])) -> bool {
+    let is_asked =
+        command.program.starts_with("condor_") && command.arguments.iter().eq(["-version"]);
+    if is_asked {
+        sink(b"$CondorVersion: 24.12.13 2025-09-23 $\n$CondorPlatform: x86_64_Debian12 $\n");
+    }
+    is_asked
+}
 
 /// The number of the access point that was asked by name. Without a name all of them answer here,
 /// as if they were one.

@@ -15,8 +15,10 @@ pub(super) fn condor_q(
     sink: &mut dyn FnMut(&[u8]),
 ) -> Result<(), Failure> {
     let arguments = Arguments::of(command, &OPTIONS)?;
-    if !arguments.has("-json") || !arguments.has("-allusers") || !arguments.words.is_empty() {
-        return Err(arguments.failure("Error: this simulated pool prints only -allusers -json"));
+    let is_known = arguments.has("-json") != arguments.has("-totals");
+    if !is_known || !arguments.has("-allusers") || !arguments.words.is_empty() {
+        let words = "Error: this simulated pool prints only -allusers with -json or -totals";
+        return Err(arguments.failure(words));
     }
     // Every job here asks for GPUs, and waits or runs: each meets what the collector asks for.
     if let Some(constraint) = arguments.get("-constraint")
@@ -40,16 +42,31 @@ pub(super) fn condor_q(
             queued.push(Queued { job: wait.job, place: Place::Waiting(wait) });
         }
     }
+    queued.retain(|queued| {
+        let of = u32::from(pool.jobs[queued.job as usize].access_point);
+        access_point.is_none_or(|number| number == of)
+    });
     queued.sort_by_key(|queued| queued.job);
+    if arguments.has("-totals") {
+        sink(totals(&queued).as_bytes());
+        return Ok(());
+    }
     let mut ads = Ads::new(sink);
     for queued in queued {
-        let of = u32::from(pool.jobs[queued.job as usize].access_point);
-        if access_point.is_none_or(|number| number == of) {
-            ads.ad(&attributes, |attribute, out| queued.value(pool, now, attribute, out));
-        }
+        ads.ad(&attributes, |attribute, out| queued.value(pool, now, attribute, out));
     }
     ads.finish();
     Ok(())
+}
+
+fn totals(queued: &[Queued]) -> String {
+    let running = queued.iter().filter(|job| matches!(job.place, Place::Running(_))).count();
+    format!(
+        "Total for query: {} jobs; 0 completed, 0 removed, {} idle, {running} running, 0 held, \
+         0 suspended\n",
+        queued.len(),
+        queued.len() - running
+    )
 }
 
 struct Queued<'a> {

@@ -45,6 +45,7 @@ fn attempt(pool: &CondorPool, execution: &Execution) -> TrueAttempt {
         restarts: i64::from(execution.number) - 1,
         user: job.user.name,
         account: job.user.group,
+        partition: None,
         state: match execution.ending {
             Ending::Running => "RUNNING",
             Ending::Exited { code: 0, signal: 0 } => "COMPLETED",

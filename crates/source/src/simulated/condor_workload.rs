@@ -52,7 +52,7 @@ pub(super) struct User {
     pub(super) projects: &'static str,
 }
 
-const OTHERS: [&str; 14] = [
+pub(super) const OTHERS: [&str; 14] = [
     "tnguyen", "kpatel", "mgarcia", "bwalsh", "fchung", "iserrano", "jnovak", "lpetit", "oadeyemi",
     "rsingh", "sbjork", "uweber", "vrao", "xlin",
 ];

@@ -14,8 +14,8 @@ mod condor_q;
 mod condor_status;
 mod condor_truth;
 mod condor_workload;
-mod now;
 mod random;
+mod simulation;
 mod slurm_attempt;
 mod slurm_cluster;
 mod slurm_nodes;
@@ -25,8 +25,10 @@ mod slurm_sacct_resources;
 mod slurm_sacct_row;
 mod slurm_sacct_usage;
 mod slurm_scontrol;
+mod slurm_settings;
 mod slurm_show_job;
 mod slurm_squeue;
+mod slurm_sreport;
 mod slurm_truth;
 mod slurm_usage;
 mod slurm_workload;
@@ -35,16 +37,17 @@ mod tests;
 mod text;
 mod truth;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::machine::{Command, Failure, Machine};
-use condor_machines::Owner;
+use condor_machines::{LABS, Owner};
 use condor_pool::CondorPool;
 pub use condor_pool::ReturnLaw;
-pub use now::SimulatedNow;
+pub use simulation::{SimulatedNow, Simulation};
 use slurm_cluster::SlurmCluster;
 pub use truth::{TrueAttempt, TrueGpuInterval, TrueOutage, Truth};
 
@@ -63,14 +66,12 @@ pub struct Scale {
 impl Scale {
     /// The site of `plimsoll demo`: what a middle-sized university has.
     pub fn demo(seed: u64, end: Timestamp, days: i64) -> Scale {
-        Scale {
-            seed,
-            start: end - SignedDuration::from_hours(24 * days),
-            end,
-            slurm_jobs_per_day: 5000,
-            slurm_nodes: 60,
-            condor_machines: 60,
-        }
+        Scale::demo_between(seed, end - SignedDuration::from_hours(24 * days), end)
+    }
+
+    /// The same site from one time to another.
+    pub fn demo_between(seed: u64, start: Timestamp, end: Timestamp) -> Scale {
+        Scale { seed, start, end, slurm_jobs_per_day: 5000, slurm_nodes: 60, condor_machines: 60 }
     }
 }
 
@@ -126,6 +127,25 @@ impl Site {
         })
     }
 
+    /// The names of its clusters.
+    pub fn clusters() -> [&'static str; 2] {
+        [SLURM_CLUSTER, CONDOR_POOL]
+    }
+
+    /// The users of the SLURM cluster by their account, and those of the pool by their lab; users of
+    /// no lab are in `open`.
+    pub fn groups() -> BTreeMap<&'static str, Vec<&'static str>> {
+        let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for user in &slurm_workload::USERS {
+            groups.entry(user.account).or_default().push(user.name);
+        }
+        for lab in LABS {
+            groups.entry(lab.name).or_default().extend(lab.users);
+        }
+        groups.insert("open", condor_workload::OTHERS.to_vec());
+        groups
+    }
+
     /// The machines of the pool that the institution owns; HTCondor itself does not say so, a
     /// site has to list them.
     pub fn institution_hosts(&self) -> Vec<String> {
@@ -156,11 +176,22 @@ impl Machine for Simulated {
 
     fn run(&self, command: &Command, sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
         let now = moment(self.now);
+        let is_answered = match self.cluster.as_str() {
+            SLURM_CLUSTER => slurm_settings::prints_version(command, sink),
+            _ => condor_json::prints_version(command, sink),
+        };
+        if is_answered {
+            return Ok(());
+        }
         match (self.cluster.as_str(), command.program) {
             (SLURM_CLUSTER, "sacct") => slurm_sacct::sacct(&self.site.slurm, now, command, sink),
             (SLURM_CLUSTER, "squeue") => slurm_squeue::squeue(&self.site.slurm, now, command, sink),
             (SLURM_CLUSTER, "scontrol") => {
                 slurm_scontrol::scontrol(&self.site.slurm, now, command, sink)
+            }
+            (SLURM_CLUSTER, "sacctmgr") => slurm_settings::sacctmgr(now, command, sink),
+            (SLURM_CLUSTER, "sreport") => {
+                slurm_sreport::sreport(&self.site.slurm, now, command, sink)
             }
             (CONDOR_POOL, "condor_status") => {
                 condor_status::condor_status(&self.site.condor, now, command, sink)

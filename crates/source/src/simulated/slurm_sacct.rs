@@ -13,11 +13,12 @@ use super::text::Output;
 use super::{Moment, NEVER, SLURM_CLUSTER, moment};
 use crate::machine::{Command, Failure};
 
-const OPTIONS: [Known; 12] = [
+const OPTIONS: [Known; 13] = [
     flag(&["--helpformat", "-e"]),
     flag(&["--local"]),
     value(&["--clusters", "-M"]),
     flag(&["--allusers", "-a"]),
+    flag(&["--allocations", "-X"]),
     flag(&["--duplicates", "-D"]),
     flag(&["--noconvert"]),
     flag(&["--parsable2", "-P"]),
@@ -46,8 +47,8 @@ pub(super) fn sacct(
     }
     let columns = columns(&arguments)?;
     let delimiter = arguments.get("--delimiter").unwrap_or("|").as_bytes();
-    let from = time(&arguments, "--starttime")?.unwrap_or(now / super::DAY * super::DAY);
-    let until = time(&arguments, "--endtime")?.unwrap_or(now);
+    let from = time(&arguments, "--starttime", now)?.unwrap_or(now / super::DAY * super::DAY);
+    let until = time(&arguments, "--endtime", now)?.unwrap_or(now);
 
     let mut output = Output::new(sink);
     if !arguments.has("--noheader") {
@@ -67,8 +68,9 @@ pub(super) fn sacct(
         with_duplicates: arguments.has("--duplicates"),
         converts: !arguments.has("--noconvert"),
     };
+    let with_steps = !arguments.has("--allocations");
     for rows in asked.rows(cluster) {
-        rows.print(cluster, &columns, delimiter, &mut output.text);
+        rows.print(cluster, &columns, delimiter, with_steps, &mut output.text);
         output.flow();
     }
     output.finish();
@@ -146,6 +148,7 @@ impl Rows<'_> {
         cluster: &SlurmCluster,
         columns: &[Column],
         delimiter: &[u8],
+        with_steps: bool,
         out: &mut Vec<u8>,
     ) {
         let has_started = self.attempt.start < NEVER && self.state != State::Pending;
@@ -167,7 +170,7 @@ impl Rows<'_> {
             resident_pages: None,
         });
         print(RowKind::Job, job);
-        if has_started {
+        if has_started && with_steps {
             if !matches!(self.attempt.part, Part::Component { offset: 1, .. }) {
                 print(RowKind::Batch, usage.and_then(|usage| usage.batch));
             }
@@ -179,8 +182,13 @@ impl Rows<'_> {
     }
 }
 
-fn time(arguments: &Arguments, option: &str) -> Result<Option<Moment>, Failure> {
+/// A time as `2026-11-15T09:00:00`, `now` or `now-6hours`.
+fn time(arguments: &Arguments, option: &str, now: Moment) -> Result<Option<Moment>, Failure> {
     let Some(text) = arguments.get(option) else { return Ok(None) };
+    let hours = |text: &str| text.strip_prefix("now-")?.strip_suffix("hours")?.parse().ok();
+    if let Some(hours) = (text == "now").then_some(0).or_else(|| hours(text)) {
+        return Ok(Some(now.saturating_sub(3600_u32.saturating_mul(hours))));
+    }
     let parsed = text.parse::<DateTime>().and_then(|time| time.to_zoned(TimeZone::UTC));
     match parsed {
         Ok(time) => Ok(Some(moment(time.timestamp()))),

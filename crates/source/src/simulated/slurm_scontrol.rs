@@ -6,6 +6,7 @@ use super::arguments::{Arguments, Known, flag, value};
 use super::slurm_attempt::State;
 use super::slurm_cluster::SlurmCluster;
 use super::slurm_nodes::{Node, Outage, OutageKind};
+use super::slurm_settings::{VERSION, show_config};
 use super::slurm_show_job::show_jobs;
 use super::slurm_workload::Pool;
 use super::text::{Output, memory};
@@ -25,6 +26,10 @@ pub(super) fn scontrol(
     sink: &mut dyn FnMut(&[u8]),
 ) -> Result<(), Failure> {
     let arguments = Arguments::of(command, &OPTIONS)?;
+    if arguments.words == ["show", "config"] {
+        show_config(now, sink);
+        return Ok(());
+    }
     let is_of_jobs = matches!(arguments.words[..], ["show", "job" | "jobs"]);
     let wanted = match arguments.words[..] {
         _ if is_of_jobs => None,
@@ -139,7 +144,7 @@ fn line(
         _ => "gpu,preempt",
     };
     say(format_args!(
-        " NodeAddr={name} NodeHostName={name} Version=22.05.8 OS=Linux 5.14.0 #1 SMP \
+        " NodeAddr={name} NodeHostName={name} Version={VERSION} OS=Linux 5.14.0 #1 SMP \
          PREEMPT_DYNAMIC @0  RealMemory={memory_mb} AllocMem={allocated} FreeMem={free} Sockets=2 \
          Boards=1 State={state} ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A \
          Partitions={partitions}  BootTime={boot} SlurmdStartTime={boot} LastBusyTime={now} ",

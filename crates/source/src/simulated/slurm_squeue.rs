@@ -8,8 +8,9 @@ use super::text::{Output, memory, number, push, time_limit};
 use super::{Moment, SLURM_CLUSTER};
 use crate::machine::{Command, Failure};
 
-const OPTIONS: [Known; 6] = [
+const OPTIONS: [Known; 7] = [
     flag(&["--all", "-a"]),
+    flag(&["--array", "-r"]),
     flag(&["--local"]),
     value(&["--clusters", "-M"]),
     flag(&["--noheader", "-h"]),
@@ -57,11 +58,18 @@ pub(super) fn squeue(
     let asks = |names: &[&str]| {
         states.split(',').any(|state| names.iter().any(|name| name.eq_ignore_ascii_case(state)))
     };
-    let waiting = asks(&["ALL", "PENDING", "PD"]).then(|| rows(cluster, now));
+    let each_task = arguments.has("--array");
+    let waiting = asks(&["ALL", "PENDING", "PD"]).then(|| rows(cluster, now, each_task));
     let running = asks(&["ALL", "RUNNING", "R"]).then(|| running(cluster, now));
     for row in waiting.into_iter().chain(running).flatten() {
         for (column, _, suffix) in &columns {
-            row.cell(*column, now, &mut output.text);
+            match column {
+                // A task that is printed by itself is named as one that runs.
+                Column::JobArrayId if each_task => {
+                    job_id(&mut output.text, row.attempt, row.last, false);
+                }
+                column => row.cell(*column, cluster, now, &mut output.text),
+            }
             push(&mut output.text, suffix);
         }
         output.text.push(b'\n');
@@ -90,7 +98,7 @@ fn running(cluster: &SlurmCluster, now: Moment) -> Vec<Row<'_>> {
 }
 
 /// The jobs that wait now, by partition, those that come first in it first.
-fn rows(cluster: &SlurmCluster, now: Moment) -> Vec<Row<'_>> {
+fn rows(cluster: &SlurmCluster, now: Moment, each_task: bool) -> Vec<Row<'_>> {
     let mut rows: Vec<Row> = Vec::new();
     let mut gpus_of_user = [0; USERS.len()];
     for index in cluster.alive.between(now, now) {
@@ -100,7 +108,7 @@ fn rows(cluster: &SlurmCluster, now: Moment) -> Vec<Row<'_>> {
                 gpus_of_user[usize::from(attempt.user)] += u32::from(attempt.need.gpus);
             }
             Some(State::Pending) => match rows.last_mut() {
-                Some(row) if row.last.waits_with(attempt) => row.last = attempt,
+                Some(row) if !each_task && row.last.waits_with(attempt) => row.last = attempt,
                 _ => rows.push(Row { attempt, last: attempt, reason: "", state: "PENDING" }),
             },
             _ => {}
@@ -129,7 +137,7 @@ fn rows(cluster: &SlurmCluster, now: Moment) -> Vec<Row<'_>> {
 }
 
 impl Row<'_> {
-    fn cell(&self, column: Column, now: Moment, out: &mut Vec<u8>) {
+    fn cell(&self, column: Column, cluster: &SlurmCluster, now: Moment, out: &mut Vec<u8>) {
         let attempt = self.attempt;
         match column {
             Column::JobArrayId => job_id(out, attempt, self.last, self.state == "PENDING"),
@@ -153,6 +161,12 @@ impl Row<'_> {
             Column::TresAlloc => tres(out, attempt),
             Column::TimeLimit => time_limit(out, attempt.limit_minutes),
             Column::Reason => push(out, self.reason),
+            Column::OverSubscribe => push(out, "OK"),
+            Column::NodeList if self.state == "PENDING" => {}
+            Column::NodeList => {
+                let placements = cluster.placements(attempt);
+                cluster.node_list(&placements[..usize::from(attempt.need.nodes)], out);
+            }
         }
     }
 }
@@ -219,10 +233,12 @@ enum Column {
     TresAlloc,
     TimeLimit,
     Reason,
+    OverSubscribe,
+    NodeList,
 }
 
 /// The columns, how they are asked for, and what squeue writes above them.
-const COLUMNS: [(Column, &str, &str); 15] = [
+const COLUMNS: [(Column, &str, &str); 17] = [
     (Column::JobArrayId, "JobArrayID", "JOBID"),
     (Column::UserName, "UserName", "USER"),
     (Column::Account, "Account", "ACCOUNT"),
@@ -238,4 +254,6 @@ const COLUMNS: [(Column, &str, &str); 15] = [
     (Column::TresAlloc, "tres-alloc", "TRES_ALLOC"),
     (Column::TimeLimit, "TimeLimit", "TIME_LIMIT"),
     (Column::Reason, "Reason", "REASON"),
+    (Column::OverSubscribe, "OverSubscribe", "OVER_SUBSCRIBE"),
+    (Column::NodeList, "NodeList", "NODELIST"),
 ];

@@ -49,6 +49,7 @@ fn attempt(first: &Attempt, last: &Attempt) -> TrueAttempt {
         restarts: i64::from(first.restarts),
         user: first.user().name,
         account: first.user().account,
+        partition: Some(first.partition.name()),
         state: first.state.name(),
         submit: timestamp(first.submit),
         eligible: was_eligible.then(|| timestamp(first.eligible)),

@@ -6,10 +6,11 @@ use std::time::Duration;
 use record::{Job, Text};
 use serde_json::Value;
 
+use super::slurm_attempt::{Attempt, State};
 use super::*;
 use crate::htcondor::{self, CondorQ, Daemon, Daemons, Queued};
 use crate::parsed::{Parser, parse};
-use crate::slurm::{self, Offered, Sacct, Squeue};
+use crate::slurm::{self, Offered, Phase, Sacct, Squeue, SqueueCurrent, Sreport};
 
 const START: &str = "2026-11-10T00:00:00Z";
 const END: &str = "2026-11-13T09:30:00Z";
@@ -823,4 +824,107 @@ fn squeue_has_the_jobs_that_sacct_does_not_show_yet() {
         assert!(pending.map(key).all(|key| queued.contains_key(&key)));
     }
     assert!(without_account > 0);
+}
+
+/// Whole hours: sreport has no others.
+#[test]
+fn sreport_adds_up_the_truth() {
+    let (from, until) = (time("2026-11-11T05:00:00Z"), time("2026-11-12T17:00:00Z"));
+    let site = site();
+    let mut expected: BTreeMap<(&str, &str), (i64, i64)> = BTreeMap::new();
+    let attempts = site.truth().attempts.iter().filter(|it| it.cluster == SLURM_CLUSTER);
+    for attempt in attempts {
+        let Some(start) = attempt.start else { continue };
+        let end = attempt.end.unwrap_or(time(END)).min(until);
+        let seconds = end.as_second() - start.max(from).as_second();
+        if seconds > 0 {
+            let used = expected.entry((attempt.account, attempt.user)).or_default();
+            *used = (used.0 + seconds * attempt.cpus, used.1 + seconds * attempt.gpus);
+        }
+    }
+    let rows = asked(END, &slurm::sreport(from, until, Some(SLURM_CLUSTER)), Sreport::new());
+    let mut printed: BTreeMap<(&str, &str), (i64, i64)> = BTreeMap::new();
+    for row in &rows {
+        let Some(user) = &row.user else { continue };
+        let used = printed.entry((&row.account, user)).or_default();
+        match row.resource.as_str() {
+            "cpu" => used.0 = row.seconds,
+            "gres/gpu" => used.1 = row.seconds,
+            other => panic!("{other}"),
+        }
+    }
+    assert!(expected.len() > 10);
+    assert_eq!(printed, expected);
+    let of_account = |account: &str| {
+        let is_whole = |row: &&slurm::Utilization| {
+            (row.account.as_str(), &row.user, row.resource.as_str()) == (account, &None, "cpu")
+        };
+        rows.iter().find(is_whole).map(|row| row.seconds)
+    };
+    let ml = expected.iter().filter(|((account, _), _)| *account == "ml");
+    assert_eq!(of_account("ml"), Some(ml.map(|(_, (cpu, _))| cpu).sum()));
+}
+
+/// With `--array` each task is a row, also of those that wait together.
+#[test]
+fn the_queue_of_the_moment_has_each_task() {
+    let now = "2026-11-12T12:34:00Z";
+    let site = site();
+    let attempts = site.slurm.attempts.iter();
+    let of_state = |state: State| {
+        let is_so = |it: &&Attempt| it.state_at(moment(time(now))) == Some(state);
+        attempts.clone().filter(is_so).map(|it| i64::from(it.gpus())).collect::<Vec<_>>()
+    };
+    let jobs = asked(now, &slurm::squeue_current(None), SqueueCurrent::new());
+    for (phase, state) in [(Phase::Holds, State::Running), (Phase::Waits, State::Pending)] {
+        let expected = of_state(state);
+        let printed: Vec<_> = jobs.iter().filter(|job| job.phase == phase).collect();
+        assert!(expected.len() > 5, "{phase:?}");
+        assert_eq!(printed.len(), expected.len(), "{phase:?}");
+        let gpus: i64 = printed.iter().map(|job| job.gpus.unwrap_or(0)).sum();
+        assert_eq!(gpus, expected.iter().sum::<i64>(), "{phase:?}");
+    }
+    let is_placed = |job: &&slurm::CurrentJob| {
+        job.node_names.as_ref().map(|names| names.len() as i64) == job.nodes
+    };
+    assert!(jobs.iter().filter(|job| job.phase == Phase::Holds).all(|job| is_placed(&job)));
+    assert!(jobs.iter().all(|job| !job.job_id.contains('[')));
+}
+
+#[test]
+fn versions_and_settings_are_printed() {
+    let check = |command: &Command, part: &str| {
+        let arguments: Vec<&str> = command.arguments.iter().map(String::as_str).collect();
+        let text = run(&site(), time(END), command.program, &arguments).unwrap();
+        assert!(text.contains(part), "{command:?}: {text}");
+    };
+    for program in ["sacct", "squeue", "scontrol", "sinfo", "sacctmgr", "sreport"] {
+        check(&slurm::version_of(program), "slurm 22.05.8");
+    }
+    check(&slurm::scontrol_show_config(), "ClusterName             = alder\n");
+    check(&slurm::sacctmgr_show_configuration(), "PurgeJobAfter          = NONE\n");
+    check(&slurm::sacct_users(), "wli\n");
+    let htcondor = |program: &'static str, arguments: &[&str]| Command {
+        program,
+        arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+        time_limit: Duration::from_secs(1),
+    };
+    check(&htcondor("condor_q", &["-version"]), "$CondorVersion: ");
+    check(&htcondor("condor_q", &["-allusers", "-totals"]), "Total for query: ");
+    let last = json("condor_history", END, &["-epochs", "-json", "-limit", "1"]);
+    assert_eq!(last.len(), 1);
+}
+
+/// A command simulates the site, once for all clusters; the clock alone does not.
+#[test]
+fn a_simulation_has_a_clock_and_one_site() {
+    let simulation = Simulation::new(small(7), time("2026-11-12T00:00:00Z"));
+    let clone = simulation.clone();
+    // Both times are in the past or in the future of whoever runs this: the clock lies between.
+    let now = simulation.machine(SLURM_CLUSTER).now();
+    assert!((time("2026-11-12T00:00:00Z")..=time(END)).contains(&now), "{now}");
+    assert!(!simulation.is_simulated());
+    let machine = clone.machine(CONDOR_POOL);
+    machine.run(&htcondor::daemons(), &mut |_| {}).unwrap();
+    assert!(simulation.is_simulated());
 }

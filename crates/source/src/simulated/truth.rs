@@ -21,6 +21,8 @@ pub struct TrueAttempt {
     pub restarts: i64,
     pub user: &'static str,
     pub account: &'static str,
+    /// None for HTCondor, which has none.
+    pub partition: Option<&'static str>,
     /// SLURM's word; for HTCondor COMPLETED, FAILED, EVICTED or RUNNING. An execution that its
     /// user took away is EVICTED: its ad says no more than that.
     pub state: &'static str,

@@ -108,6 +108,7 @@ fn cluster() -> Cluster {
         own_cadence: None,
         slurm_cluster: None,
         backfill: Backfill::default(),
+        simulation: None,
         job_history: Some(SearchServer {
             url: "https://search.example.org".to_owned(),
             index: "i".to_owned(),

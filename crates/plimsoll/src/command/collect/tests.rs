@@ -103,6 +103,7 @@ async fn check(
         slurm_cluster: None,
         backfill: Backfill::default(),
         job_history: None,
+        simulation: None,
     };
     let wanted = Wanted { days: 0, refresh: false, parallel: 1 };
     let pace = Turns { clock: machine.clone(), left: turns };
