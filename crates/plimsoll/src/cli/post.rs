@@ -14,7 +14,7 @@ use crate::config::Config;
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
-    plimsoll digest weekly                            the last whole week, in the terminal\n  \
+    plimsoll digest                                   the last whole week, in the terminal\n  \
     plimsoll digest monthly -o october.html\n  \
     plimsoll digest weekly --from 2026-11-02 --to 2026-11-09 --format pdf -o week.pdf\n  \
     plimsoll digest daily --mail --dry-run            what would be sent\n  \
@@ -27,7 +27,7 @@ use crate::config::Config;
     Exit status: 0 done, 1 somebody could not be reached or files could not be read, 2 could not.")]
 pub(crate) struct Digest {
     /// daily, weekly or monthly
-    #[arg(value_name = "HOW OFTEN", value_parser = ["daily", "weekly", "monthly"])]
+    #[arg(value_name = "HOW OFTEN", default_value = "weekly", value_parser = ["daily", "weekly", "monthly"])]
     rhythm: String,
     /// From this day or moment on, instead (2026-11-01, 2026-11-01T12:00, 2026-11-01T12:00:00Z)
     #[arg(long, value_name = "TIME")]
@@ -90,7 +90,7 @@ impl Digest {
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
-    plimsoll notify                       who would get a letter about the last days, and what it says\n  \
+    plimsoll notify --dry-run             who would get a letter about the last days, and what it says\n  \
     plimsoll notify --csv waste.csv       the same as a list for staff\n  \
     plimsoll notify --send                sends them\n  \
     0 9 * * * plimsoll notify --send      a line for cron: nobody gets one too often\n\n\
@@ -113,6 +113,9 @@ pub(crate) struct Notify {
     /// Send the letters; without it nothing is sent
     #[arg(long)]
     pub(crate) send: bool,
+    /// Show the letters and send nothing, as without --send
+    #[arg(long, conflicts_with = "send")]
+    pub(crate) dry_run: bool,
 }
 
 impl Notify {

@@ -20,7 +20,7 @@ use crate::{Outcome, complain};
 pub(crate) async fn run(config: &Config, arguments: &Digest) -> Result<Outcome> {
     let wanted = wanted(arguments)?;
     let machine = Live::default();
-    let now = machine.now();
+    let now = config.now();
     let lake = Lake::open(&config.data_dir)?;
     let question = arguments.question(&lake, config, now).await?;
     let rhythm = arguments.rhythm();

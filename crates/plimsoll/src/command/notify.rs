@@ -22,7 +22,7 @@ const WHAT: &str = "notify";
 
 pub(crate) async fn run(config: &Config, arguments: &cli::Notify) -> Result<Outcome> {
     let machine = Live::default();
-    let now = machine.now();
+    let now = config.now();
     if arguments.send {
         if config.mail.is_none() || config.notify.address.is_none() {
             bail!(
@@ -65,7 +65,7 @@ pub(crate) async fn run(config: &Config, arguments: &cli::Notify) -> Result<Outc
     if arguments.send {
         return deliver(config, &machine, &letters, &question, &mut ledger);
     }
-    show(&list, &letters)?;
+    show(&list, &letters, arguments.dry_run)?;
     Ok(Outcome::Done)
 }
 
@@ -205,7 +205,7 @@ fn write_csv(list: &Report, file: &Path) -> Result<()> {
 }
 
 /// The list, and the letters as they would be sent.
-fn show(list: &Report, letters: &[Addressed]) -> Result<()> {
+fn show(list: &Report, letters: &[Addressed], is_dry_run: bool) -> Result<()> {
     let format = view::by_name("text").expect("text is one of the formats");
     let list = format.render(std::slice::from_ref(list), &terminal());
     let mut text = String::from_utf8_lossy(&list).into_owned();
@@ -213,6 +213,9 @@ fn show(list: &Report, letters: &[Addressed]) -> Result<()> {
         let Letter { to, subject, text: words, .. } = letter;
         text += &format!("\nTo: {to}\nSubject: {subject}\n\n{words}");
     }
-    text += "\nNothing was sent: --send sends the letters.\n";
+    text += match is_dry_run {
+        true => "\nNothing was sent: --dry-run.\n",
+        false => "\nNothing was sent: --send sends the letters.\n",
+    };
     io::stdout().write_all(text.as_bytes()).context("cannot write")
 }
