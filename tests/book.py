@@ -5,7 +5,6 @@ Runs the R of the documents too, if there is an Rscript.
 """
 
 import datetime
-import json
 import pathlib
 import re
 import shlex
@@ -13,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 
 root = pathlib.Path(__file__).resolve().parent.parent
 plimsoll, demo = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
@@ -58,8 +58,8 @@ def command_lines(page):
 
 def in_this_demo(word):
     """A word with the dates of the documents' demo as those of the one here."""
-    until = json.loads((demo / "demo.json").read_text())["until"]
-    shift = datetime.date.fromisoformat(until[:10]) - DEMO_UNTIL
+    site = tomllib.loads((demo / "plimsoll.toml").read_text())["simulation"]
+    shift = site["history_end"].date() - DEMO_UNTIL
     return re.sub(r"\b2026-11-\d\d", lambda day: str(datetime.date.fromisoformat(day[0]) + shift), word)
 
 

@@ -47,7 +47,7 @@ done
 grep -rq /usr/local "$root/lib/systemd/system/plimsoll"* && fails "a unit starts a program that is not the package's"
 
 as_its_user demo --days 1 --until 2026-03-08 /var/lib/plimsoll >"$place/demo" || fails "plimsoll demo"
-grep -q '^Who used how much' "$place/demo" || fails "the demo shows no users"
+grep -q '^Top five users' "$place/demo" || fails "the demo shows no users"
 # Without any option it is the package's configuration that says where the history is.
 as_its_user report states --from 2026-03-07 --to 2026-03-08 | grep -q COMPLETED || fails "plimsoll report"
 status=0
