@@ -1,7 +1,7 @@
 //! `plimsoll demo`: a folder with a simulated site, whose history is collected as that of a real one.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
@@ -107,7 +107,11 @@ async fn make(arguments: &Demo, place: &Place, simulation: &Simulation) -> Resul
         fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
     };
     write(&unfinished, &text)?;
-    let config = cli::Site::of(unfinished.clone()).load()?;
+    let mut config = cli::Site::of(unfinished.clone()).load()?;
+    // The file describes this simulation, of which the site exists already.
+    for cluster in &mut config.clusters {
+        cluster.simulation = Some(simulation.clone());
+    }
     let lake = lake.with_zone(&config.zone);
     let collected = fill(&lake, &config, *days).await?;
     let count = |number: u64| Unit::Count.show(&Value::Integer(number as i64), &config.zone);
@@ -121,7 +125,6 @@ async fn make(arguments: &Demo, place: &Place, simulation: &Simulation) -> Resul
     let file = folder.join(demo_config::FILE);
     fs::rename(&unfinished, &file)
         .with_context(|| format!("cannot rename {} into place", unfinished.display()))?;
-    // These clusters are simulated already.
     Ok(Config { clusters: config.clusters, ..cli::Site::of(file).load()? })
 }
 
@@ -133,15 +136,22 @@ const FORMER_MARK: &str = "demo.json";
 
 /// Empties the folder of an earlier demo, finished or not. A folder with anything else is left alone.
 fn make_room(folder: &Path) -> Result<()> {
-    let marks = [demo_config::FILE, UNFINISHED, FORMER_MARK].map(|name| folder.join(name));
+    let unfinished = folder.join(UNFINISHED);
+    let mark = || {
+        fs::write(&unfinished, "").with_context(|| format!("cannot write {}", unfinished.display()))
+    };
     if is_demo(folder) {
+        // First, so that a demo that is killed from here on is still known as one.
+        mark()?;
+        for former in [demo_config::FILE, FORMER_MARK] {
+            remove(&folder.join(former), |path| fs::remove_file(path))?;
+        }
         for part in ["raw", "processed", "tracker", "lock", "live"] {
             remove(&folder.join(part), |path| fs::remove_dir_all(path))?;
         }
-        for mark in marks {
-            remove(&mark, |path| fs::remove_file(path))?;
-        }
-    } else if folder.exists() {
+        return Ok(());
+    }
+    if folder.exists() {
         let mut entries =
             fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
         if entries.next().is_some() {
@@ -152,7 +162,8 @@ fn make_room(folder: &Path) -> Result<()> {
             );
         }
     }
-    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    mark()
 }
 
 fn is_demo(folder: &Path) -> bool {
@@ -163,7 +174,7 @@ fn is_demo(folder: &Path) -> bool {
         || folder.join(FORMER_MARK).is_file()
 }
 
-fn remove(path: &PathBuf, remove: impl Fn(&PathBuf) -> std::io::Result<()>) -> Result<()> {
+fn remove(path: &Path, remove: impl Fn(&Path) -> std::io::Result<()>) -> Result<()> {
     match path.exists() {
         true => remove(path).with_context(|| format!("cannot remove {}", path.display())),
         false => Ok(()),

@@ -1128,10 +1128,7 @@ fn a_simulated_cluster_is_one_of_the_simulated_site() {
     );
     check(
         SIMULATION,
-        &[
-            "1:1: simulation: no cluster is simulated: write simulated = true below a [[cluster]]. If \
-           `plimsoll demo` was interrupted, run it again",
-        ],
+        &["1:1: simulation: no cluster is simulated: write simulated = true below a [[cluster]]"],
     );
     check(
         format!("{SIMULATION}{ALDER}[[cluster]]\nname = \"maple\"\nkind = \"slurm\"\n"),

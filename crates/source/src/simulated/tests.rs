@@ -341,8 +341,7 @@ fn the_gpus_of_a_cluster_are_held_by_those_who_hold_them() {
         let preempt = slurm_workload::Partition::Preempt;
         let mut expected = BTreeMap::new();
         for attempt in &site.slurm.attempts {
-            if attempt.state_at(moment(time(now))) == Some(slurm_attempt::State::Running)
-                && attempt.need.gpus > 0
+            if attempt.state_at(moment(time(now))) == Some(State::Running) && attempt.need.gpus > 0
             {
                 let mut id = Vec::new();
                 slurm_attempt::job_id(&mut id, attempt, attempt, false);

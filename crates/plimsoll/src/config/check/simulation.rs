@@ -149,8 +149,8 @@ pub(super) fn mixture(simulated: &Simulated, document: &DeTable, problems: &mut 
         matches!(table.get("simulated").map(Spanned::get_ref), Some(DeValue::Boolean(true)))
     };
     if !clusters.iter().any(is_simulated) {
-        let words = "simulation: no cluster is simulated: write simulated = true below a [[cluster]]. \
-                     If `plimsoll demo` was interrupted, run it again";
+        let words =
+            "simulation: no cluster is simulated: write simulated = true below a [[cluster]]";
         problems.add(span_of(document, "simulation"), words);
         return;
     }
