@@ -2,6 +2,8 @@
 //! there are, and says so.
 
 use std::fs;
+use std::path::Path;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
@@ -12,8 +14,27 @@ use crate::server::Server;
 /// The demo ends with this moment, which is long ago.
 const LINE: &str = "The newest data is from 2026-03-08 00:00 UTC, ";
 
+/// A site with the demo's history and allocations, and with the clock of this machine: that of the
+/// demo's own file stands still at the end of the simulation.
+static SITE: LazyLock<&str> = LazyLock::new(|| {
+    let folder = DEMO.folder.path();
+    let demo = fs::read_to_string(folder.join("plimsoll-demo/plimsoll.toml")).unwrap();
+    let demo: toml::Table = demo.parse().unwrap();
+    let allocations =
+        toml::Table::from_iter([("allocation".to_owned(), demo["allocation"].clone())]);
+    write_site(folder, &allocations.to_string());
+    SITE_FILE
+});
+
+const SITE_FILE: &str = "old.toml";
+
+fn write_site(folder: &Path, more: &str) {
+    let text = format!("data_dir = \"plimsoll-demo\"\nzone = \"UTC\"\n{more}");
+    fs::write(folder.join(SITE_FILE), text).unwrap();
+}
+
 fn run(words: &[&str]) -> Said {
-    let mut all = vec!["--config", "plimsoll-demo/plimsoll.toml"];
+    let mut all = vec!["--config", *SITE];
     all.extend(words);
     let said = plimsoll(DEMO.folder.path(), &all);
     assert_eq!((said.status, said.stderr.as_str()), (0, ""), "{words:?}");
@@ -80,8 +101,7 @@ fn a_period_that_names_its_ends_stays_where_it_is() {
 
 #[test]
 fn every_page_without_a_period_shows_the_newest_days_and_says_so() {
-    let server =
-        Server::start(DEMO.folder.path(), &["--config", "plimsoll-demo/plimsoll.toml", "serve"]);
+    let server = Server::start(DEMO.folder.path(), &["--config", *SITE, "serve"]);
     for (path, part) in [
         ("/", "href=\"./users/"),
         ("/users", "href=\"./users/"),
@@ -142,8 +162,8 @@ fn a_weekly_digest_is_about_the_last_whole_week_of_the_data() {
     let folder = tempfile::tempdir().unwrap();
     let made = plimsoll(folder.path(), &["demo", "--days", "8", "--until", "2026-03-10"]);
     assert_eq!(made.status, 0, "{}", made.stderr);
-    let words = ["--config", "plimsoll-demo/plimsoll.toml", "digest", "weekly"];
-    let said = plimsoll(folder.path(), &words);
+    write_site(folder.path(), "");
+    let said = plimsoll(folder.path(), &["--config", SITE_FILE, "digest", "weekly"]);
     assert_eq!((said.status, said.stderr.as_str()), (0, ""));
     for expected in [
         "Period: 2026-03-02 00:00 UTC to 2026-03-09 00:00 UTC",
