@@ -31,6 +31,7 @@ WORKSPACE = ["--workspace", "--exclude", "distributed", "--locked"]
 # Compiles the workspace's crates with clippy in place of rustc. `cargo clippy` would compile every dependency once more,
 # because it checks without generating code.
 CLIPPY = {"RUSTC_WORKSPACE_WRAPPER": "clippy-driver", "CLIPPY_ARGS": "-Dwarnings__CLIPPY_HACKERY__"}
+LINT = CLIPPY | {"RUSTC_WORKSPACE_WRAPPER": str(ROOT / "tests/lint")}
 
 
 class Missing(Exception):
@@ -100,7 +101,7 @@ CHECKS = [
     Check("unit", QUICK, "unit, golden, property and crash tests",
           lambda site: ["cargo", "test", *WORKSPACE, "--no-fail-fast"], cores=2, counted=LIBTEST),
     Check("clippy", QUICK, "clippy has no warning",
-          lambda site: ["cargo", "test", *WORKSPACE, "--no-run"], cores=2, environment=CLIPPY),
+          lambda site: ["cargo", "test", *WORKSPACE, "--no-run"], cores=2, environment=LINT),
     Check("build", QUICK, "the program and the benchmarks compile",
           lambda site: ["cargo", "build", *WORKSPACE, "--bins"], cores=2),
     Check("demo", QUICK, "plimsoll demo works",
