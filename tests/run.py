@@ -299,10 +299,10 @@ class Site:
 
     def advisories(self):
         deny = self.cargo_deny()
-        fetched = subprocess.run([deny, "--workspace", "--all-features", "fetch", "db"], cwd=ROOT, capture_output=True,
-                                 text=True, timeout=120)
-        if fetched.returncode != 0:
-            raise Unreachable("the RustSec advisory database cannot be reached")
+        try:
+            run([deny, "--workspace", "--all-features", "fetch", "db"], seconds=60)
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as failed:
+            raise Unreachable("the RustSec advisory database cannot be reached") from failed
         return [deny, "--workspace", "--all-features", "check", "--disable-fetch", "advisories"]
 
     def as_root(self, word):
@@ -342,10 +342,10 @@ class Site:
         return ["tests/slurm/run", self.program, *executors]
 
 
-def run(words, environment=None):
+def run(words, environment=None, seconds=None):
     """Runs a command that must succeed and whose output counts only if it fails."""
     done = subprocess.run([str(word) for word in words], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True,
+                          stderr=subprocess.STDOUT, text=True, timeout=seconds,
                           env=os.environ | {name: str(value) for name, value in (environment or {}).items()})
     if done.returncode != 0:
         raise subprocess.CalledProcessError(done.returncode, [str(word) for word in words], done.stdout)
