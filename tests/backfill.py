@@ -43,10 +43,12 @@ def check_survival():
     for row in rows:
         by_device.setdefault(row["device"], []).append((row["seconds"], row["evicted"]))
     compared = 0
-    for row in ask("report", "backfill-survival"):
-        mine = by_device[row["by"]]
-        others = [seen for device, seen in by_device.items() if device != row["by"]]
-        others = [one for seen in others for one in seen]
+    answer = ask("report", "backfill-survival")
+    assert answer[0]["by"] == "all", answer[0]
+    for row in answer:
+        of_all = row["by"] == "all"
+        mine = [one for device, seen in by_device.items() if of_all or device == row["by"] for one in seen]
+        others = [one for device, seen in by_device.items() if not of_all and device != row["by"] for one in seen]
         curve = KaplanMeierFitter().fit(*zip(*mine))
         near(row["survival"] / 100, float(curve.predict(row["at_seconds"])), (row, "survival"))
         band = curve.confidence_interval_
@@ -66,13 +68,82 @@ def check_survival():
     assert compared > 10, "too little to compare"
 
 
+def check_exact_times():
+    """Open periods begin and end with jobs, by the times in the Parquet files of the job history."""
+    phases = ask(
+        "sql", "--limit", "10000000",
+        """SELECT cluster, machine, gpu_id, situation, job_id, "before", after,
+                  date_part('epoch', start_time) AS start_seconds, date_part('epoch', end_time) AS end_seconds
+           FROM backfill_phase ORDER BY cluster, machine, gpu_id, start_time""",
+    )
+    names = list(phases[0])
+    duckdb.execute(
+        "CREATE TABLE phase AS SELECT * FROM (VALUES "
+        + ",".join("(" + ",".join("NULL" if row[name] is None else f"'{row[name]}'" for name in names) + ")"
+                   for row in phases)
+        + f") AS phase ({','.join(names)})")
+    # Of every open period the job before it and the job after it, and the last end and start that the history has
+    # of these jobs up to then. Samples are ten minutes apart.
+    rows = duckdb.execute(
+        f"""
+        WITH moved AS (
+            SELECT *, start_seconds::DOUBLE AS began, end_seconds::DOUBLE AS ended,
+                   lag(job_id) OVER gpu AS job_before, lead(job_id) OVER gpu AS job_after
+            FROM phase
+            WINDOW gpu AS (PARTITION BY cluster, machine, gpu_id ORDER BY start_seconds::DOUBLE)
+        ), job AS (
+            SELECT cluster, job_id, epoch(start_time) AS started, epoch(end_time) AS stopped
+            FROM read_parquet('{FOLDER}/processed/job/*/*/*.parquet', hive_partitioning = true)
+        )
+        SELECT moved.cluster, "before", after, began, ended,
+               (SELECT max(stopped) FROM job WHERE job.cluster = moved.cluster AND job_id = job_before
+                  AND stopped <= began) AS stopped,
+               (SELECT max(started) FROM job WHERE job.cluster = moved.cluster AND job_id = job_after
+                  AND started <= ended) AS started
+        FROM moved
+        WHERE situation = 'open' AND (after IN ('taken', 'owner') OR "before" IN ('taken', 'owner'))
+        """).fetchall()
+    compared = 0
+    for cluster in {row[0] for row in rows}:
+        late = sorted(row[4] - row[6] for row in rows
+                      if row[0] == cluster and row[2] == "taken" and row[6] is not None)
+        assert late, cluster
+        compared += len(late)
+        assert late[len(late) // 2] == 0, (cluster, late[len(late) // 2])
+        # Whatever the history knows is used: no sampling time is left a job's start in the interval before it.
+        assert not [error for error in late if 0 < error < 600], cluster
+        after_job = [row for row in rows if row[0] == cluster and row[1] == "taken" and row[5] is not None]
+        assert not [row for row in after_job if 0 < row[3] - row[5] < 600], cluster
+        print(f"{cluster}: {len(late)} periods end with a job, {sum(error == 0 for error in late)} to the second")
+    assert compared > 20, "too little to compare"
+    # Exact times neither add nor remove time: a GPU's phases cover what its samples cover.
+    by_gpu = ask(
+        "sql", "--limit", "10000000",
+        """SELECT phase.cluster, phase.machine, phase.gpu_id, phase.seconds AS of_phases, seen.seconds AS of_samples
+           FROM (SELECT cluster, machine, gpu_id, sum(seconds_between(start_time, end_time)) AS seconds
+                 FROM backfill_phase GROUP BY 1, 2, 3) AS phase
+           JOIN (SELECT cluster, machine, gpu_id, sum(seconds) AS seconds FROM gpu_time GROUP BY 1, 2, 3) AS seen
+           ON seen.cluster = phase.cluster AND seen.machine = phase.machine AND seen.gpu_id = phase.gpu_id""",
+    )
+    assert len(by_gpu) > 20
+    for row in by_gpu:
+        near(row["of_phases"], row["of_samples"], row)
+
+
+def check_opportunity():
+    """Both reports count the same GPUs."""
+    [summary] = [row for row in ask("report", "backfill-summary") if row["by"] == "all"]
+    [opportunity] = [row for row in ask("report", "backfill-opportunity") if row["by"] == "all"]
+    near(summary["opportunity_hours"], opportunity["hours"], "opportunity")
+
+
 def check_lengths():
     for report, table in (("backfill-availability", "backfill_phase"),
                           ("backfill-opportunity", "primary_phase")):
         periods = ask(
             "sql", "--limit", "10000000",
             f"""SELECT device, seconds_between(start_time, end_time) AS seconds, before, after
-                FROM {table} WHERE situation = 'open'""",
+                FROM {table} WHERE situation = 'open' AND backfill_class IS NOT NULL""",
         )
         rows = ask("report", report)
         assert len(rows) > 1, report
@@ -95,4 +166,6 @@ def check_lengths():
 
 
 check_survival()
+check_exact_times()
+check_opportunity()
 check_lengths()

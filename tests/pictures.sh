@@ -40,7 +40,7 @@ grep -q 'there is no machine "g00".*did you mean "g001"' "$place/error" || fails
 
 # Every chart that there is, with something on it.
 charts() { "$plimsoll" chart | sed -n '/^$/q; s/ .*//p'; }
-chart() { "$plimsoll" --data-dir "$folder" chart "$@" "${period[@]}"; }
+chart() { "$plimsoll" --config "$folder/plimsoll.toml" chart "$@" "${period[@]}"; } # which has allocations
 for chart in $(charts); do
     chart "$chart" -o "$place/$chart.svg"
     grep -q '^<svg ' "$place/$chart.svg" || fails "$chart is no SVG"

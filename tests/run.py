@@ -158,13 +158,11 @@ CHECKS = [
           lambda site: ["cargo", "check", "--quiet", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--target-dir",
                         site.target / "fuzz"], programs={"c++": ["g++"]}),
     *(reader("usage", "usage_by_user.py", engine, "usage-by-user", *DAYS) for engine in ("polars", "duckdb", "pandas")),
-    *(reader("analyses", "analyses.py", engine, "efficiency, waits, time limits, rightsizing", *DAYS)
-      for engine in ("polars", "duckdb")),
-    *(reader("allocations", "allocations.py", engine, "what is left of allocations", "2026-03-08")
-      for engine in ("polars", "duckdb")),
     Check("survival", FULL, "survival on backfill and its periods agree with lifelines and duckdb",
           script("backfill.py", "2026-03-05T00:00:00Z", "2026-03-08T00:00:00Z", python="venv"), python=LAKE_READERS,
           after=("demo",)),
+    Check("recompute", FULL, "figures of reports agree with duckdb and lifelines, for random periods and filters",
+          script("recompute.py", "--seed", "5", "--rounds", "3", python="venv"), python=LAKE_READERS, counted=LINES, after=("demo",)),
     Check("slurm-usage-scripts", FULL, "scripts written for slurm-usage's files work on ours",
           script("origin_snippets.py", python="venv"), python=LAKE_READERS, after=("demo",)),
     Check("documents", FULL, "links, command lines and snippets of the documents",

@@ -21,6 +21,7 @@ import sys
 import time
 
 import accounting
+import gpu_states
 import monitoring
 from clusters import ENVIRONMENT, Site, wait_for
 from jobs import NAMES, Jobs
@@ -232,6 +233,14 @@ def compare_attempts(site, lake):
     """Every attempt, column by column; gives what SLURM says."""
     before, attempts, waiting = collect_between(site, lake)
     given = lake.jobs()
+    with check("the user of a job whose account was deleted since stays known"):
+        deleted = [name for name, job in attempts.items() if job["user"] is None]
+        assert len(deleted) == 1, f"sacct has lost the users of {[name_of(name) for name in deleted]}"
+        assert given[deleted[0]]["user"] == site.user("fred"), f"it is {given[deleted[0]]['user']}"
+    for known in (before, attempts):
+        for job in known.values():
+            if job["user"] is None:
+                job["user"] = job["unix_group"] = site.user("fred")
     with check("no attempt is lost"):
         lost = [name_of(name) for name in attempts if name not in given]
         assert not lost, f"of {len(attempts)}, {len(lost)} are not in the lake: {first_few(lost)}"
@@ -376,6 +385,20 @@ def known_costs(lake, jobs):
             and by_id[jobs.maple[f"name {number}"]] != name.replace('"', "`")
         ]
         assert not changed, first_few(changed)
+
+
+def stored_policy(plimsoll, site):
+    """What counts as backfill is stored with the data: a reader without the configuration needs none."""
+    lake = Lake(plimsoll, site, "policy", '[[cluster]]\nname = "maple"\nkind = "slurm"\nbackfill_partitions = ["idle"]\n')
+    with check("a preemption in a backfill partition is an eviction for a reader without the configuration"):
+        lake.collect()
+        words = ("report", "evictions", "--by", "cluster")
+        [configured, *_] = lake.rows(*words)
+        (lake.folder / "plimsoll.toml").rename(lake.folder / "away.toml")
+        [read, *_] = lake.rows(*words)
+        [preempted] = lake.sql("SELECT count(*) AS count FROM job WHERE partition = 'idle' AND state = 'PREEMPTED' AND alloc_gpus > 0")
+        assert read["evicted"] == preempted["count"] > 0, f"{read['evicted']} evictions of {preempted['count']}"
+        assert read == configured, f"{read} without the configuration, {configured} with it"
 
 
 def compare_sums(lake, attempts):
@@ -530,8 +553,13 @@ def collected_again(lake):
 
 def final(lake, attempts):
     """What is over, and so stays as it is, of the attempts that sacct shows. A lake may know more: of
-    a job that it saw waiting, and that sacct no longer shows in any period."""
-    return {name: job for name, job in lake.jobs().items() if job["is_complete"] and name in attempts}
+    a job that it saw waiting, and that sacct no longer shows in any period, and the user of an account
+    that was deleted since."""
+    jobs = {name: job for name, job in lake.jobs().items() if job["is_complete"] and name in attempts}
+    for name, job in jobs.items():
+        if attempts[name]["user"] is None:
+            del job["user"], job["unix_group"]
+    return jobs
 
 
 def killed(plimsoll, site, undisturbed):
@@ -686,6 +714,36 @@ def complete_days(plimsoll, site):
         lake.collect("--days", "5", "--refresh")
         assert asked() == {"old": {2}, "today": {3}}, f"with --refresh, asked {asked()} times"
         assert lake.jobs() == jobs, "the jobs are not the same"
+    return lake
+
+
+def purged_steps(site, lake):
+    """SLURM purges steps before jobs, as with PurgeStepAfter. Their measurements stay in the lake."""
+    totals = ["report", "usage-by-user", "--days", "7"]
+    before, totals_before = lake.jobs(), lake.rows(*totals)
+    measured = [name for name, job in before.items() if job["max_rss_mb"] is not None and job["total_cpu_seconds"]]
+    for cluster in CLUSTERS:
+        site.purge_steps(cluster)
+
+    def unchanged(operation):
+        after = lake.jobs()
+        wrong = [f"{name_of(name)}: {column} was {value!r}, is {after[name][column]!r}"
+                 for name, job in before.items() for column, value in job.items() if after[name][column] != value]
+        assert not wrong, f"{operation}: {first_few(wrong)}"
+        assert lake.rows(*totals) == totals_before, f"{operation} changed the totals"
+
+    with check("after SLURM purged the steps, --refresh and reprocess keep every measured value"):
+        # SLURM does not purge a step that never ended, such as one of a node that failed.
+        left = {(cluster, row["JobID"].split(".")[0]) for cluster in CLUSTERS
+                for row in accounting.sacct(site, cluster, "--starttime=now-7days", "--endtime=now+1day")
+                if re.match(r"[^\[]+\.", row["JobID"])}
+        purged = [name for name in measured if name[:2] not in left]
+        assert len(purged) >= 20, f"the steps of only {len(purged)} of {len(measured)} measured jobs were purged"
+        lake.collect("--days", "5", "--refresh")
+        unchanged("collect --refresh")
+        answer = lake.run("reprocess")
+        assert answer.returncode == 0, f"reprocess ended with {answer.returncode}: {answer.stderr.strip()}"
+        unchanged("reprocess")
 
 
 def question_as_a_job(plimsoll, site, lake):
@@ -729,6 +787,7 @@ def main():
     captured_rows()
     attempts = compare_attempts(site, lake)
     known_costs(lake, jobs)
+    stored_policy(plimsoll, site)
     compare_sums(lake, attempts)
     clusters_apart(lake, jobs)
     nodes_and_queue(site, lake)
@@ -751,7 +810,8 @@ def main():
     over_ssh(plimsoll, site, lake)
     corrected_later(site, lake)
     against_sreport(plimsoll, site)
-    complete_days(plimsoll, site)
+    purged_steps(site, complete_days(plimsoll, site))
+    gpu_states.states(site, Lake(plimsoll, site, "lake-gpu-states"), check)
     if len(sys.argv) > 3:  # a program that has the feature `distributed`
         question_as_a_job(os.path.realpath(sys.argv[3]), site, lake)
     if monitored:

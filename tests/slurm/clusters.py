@@ -97,6 +97,11 @@ class Site:
             ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "slurm", "-e", ";".join(statements)],
             check=True)
 
+    def purge_steps(self, cluster):
+        """Has slurmdbd archive and delete the steps that ended more than a day ago, as PurgeStepAfter does."""
+        self.ask(cluster, "sacctmgr", "--immediate", "archive", "dump", "Steps", "PurgeStepAfter=24hours",
+                 f"Directory={self.folder / 'log'}")
+
     def stop(self, daemon):
         """Stops slurmdbd, or `slurmctld-maple`, and waits until it is gone."""
         process = int((self.folder / f"run/{daemon}.pid").read_text())

@@ -64,8 +64,11 @@ def free_port():
 
 
 def values(ask, query, *labels):
-    """The answer's numbers by the values of labels."""
-    return {tuple(row["metric"].get(label, "") for label in labels): float(row["value"][1]) for row in ask(query)}
+    """The answer's numbers by the values of labels, added up over the other labels."""
+    sums = collections.Counter()
+    for row in ask(query):
+        sums[tuple(row["metric"].get(label, "") for label in labels)] += float(row["value"][1])
+    return sums
 
 
 def compare(given, expected, what):

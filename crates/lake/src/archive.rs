@@ -45,6 +45,18 @@ pub struct Frame {
     place: usize,
 }
 
+impl Frame {
+    /// What the answers beside it come from.
+    pub fn source(&self) -> Option<String> {
+        path::source_of_raw(&self.path)
+    }
+
+    /// The day that it is about.
+    pub fn day(&self) -> Option<Date> {
+        path::date_of_raw(&self.path)
+    }
+}
+
 /// How far back zstd looks for what was said before, as a power of two of bytes. Lines resemble
 /// their neighbours, and 128 KiB stay in a processor's cache: a day of `sacct` takes a sixth less
 /// time to compress than with the half MiB of level 1, and 4 % more room.

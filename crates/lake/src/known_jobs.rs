@@ -4,7 +4,7 @@ use std::hash::Hasher;
 
 use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
-use record::{Job, Record, Text};
+use record::{AttemptExtent, Job, Record, Text};
 use serde::{Deserialize, Serialize};
 
 use crate::LAG;
@@ -31,6 +31,9 @@ pub struct OpenJob {
     pub observed_time: Timestamp,
     /// A hash of what it said.
     content: u64,
+    /// Decides whether a later observation supersedes it; none if an earlier version wrote this.
+    #[serde(default)]
+    extent: Option<AttemptExtent>,
 }
 
 impl OpenJob {
@@ -70,6 +73,7 @@ impl KnownJobs {
                 is_waiting: job.start_time.is_none(),
                 observed_time: job.observed_time,
                 content: content(job),
+                extent: Some(AttemptExtent::of(job)),
             })
             .collect();
     }
@@ -104,9 +108,12 @@ impl<'a> Lookup<'a> {
         self.open.get(&key(job)).is_some_and(|known| known.content == content(job))
     }
 
-    /// Whether a job that is not stored as it is told here was told of earlier, and was not over.
+    /// Whether a job that is not stored as it is told here was told of earlier, was not over, and had no
+    /// value that is unknown here.
     pub(crate) fn is_superseded_by(&self, job: &Job) -> bool {
-        self.open.get(&key(job)).is_some_and(|known| known.observed_time < job.observed_time)
+        self.open.get(&key(job)).is_some_and(|known| {
+            known.extent.is_some_and(|extent| extent.is_superseded_by(known.observed_time, job))
+        })
     }
 }
 

@@ -62,7 +62,7 @@ impl Lake {
         Ok(as_files(table, &Trackers::new(), listed))
     }
 
-    async fn listed(&self, folder: &Path) -> Result<Vec<ObjectMeta>> {
+    pub(crate) async fn listed(&self, folder: &Path) -> Result<Vec<ObjectMeta>> {
         let listed: Result<Vec<_>, _> = self.store.list(Some(folder)).try_collect().await;
         listed.with_context(|| format!("cannot list {}", self.shown(folder)))
     }

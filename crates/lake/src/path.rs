@@ -23,9 +23,14 @@ pub(crate) fn midnight(date: Date) -> Timestamp {
     date.to_zoned(TimeZone::UTC).expect("UTC has every midnight").timestamp()
 }
 
+/// The folder of all tables.
+pub(crate) fn processed_folder() -> Path {
+    Path::from("processed")
+}
+
 /// The folder of a table.
 pub(crate) fn table_folder(table: &str) -> Path {
-    Path::from_iter(["processed", table])
+    processed_folder().join(table)
 }
 
 /// The table of a file, by its path below the lake's root.
@@ -81,6 +86,11 @@ pub(crate) fn cluster_of_raw(path: &Path) -> Option<String> {
     name.as_ref().ends_with(".zst").then_some(cluster)
 }
 
+/// What a file of the archive comes from.
+pub(crate) fn source_of_raw(path: &Path) -> Option<String> {
+    Some(path.parts().nth(1)?.as_ref().to_owned())
+}
+
 /// The day that a file of the archive is about.
 pub(crate) fn date_of_raw(path: &Path) -> Option<Date> {
     path.parts().nth(3)?.as_ref().strip_prefix("date=")?.parse().ok()
@@ -99,6 +109,11 @@ pub(crate) fn tracker(cluster: &str) -> Path {
 /// Where a cluster's jobs that are not over are kept.
 pub(crate) fn open_jobs(cluster: &str) -> Path {
     Path::from_iter(["tracker".to_owned(), format!("{cluster}.open.json")])
+}
+
+/// The folder of locks.
+pub(crate) fn lock_folder() -> Path {
+    Path::from("lock")
 }
 
 /// Where it is kept who collects a cluster, if that is not a lock of the system.

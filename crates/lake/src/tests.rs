@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
-use record::{Collection, GpuSample, Job, JobDay, NodeSpan, Record, TABLES, Usage};
+use record::{Collection, GpuSample, Job, JobDay, NodeSpan, Record, TABLES};
 
 use crate::compact::tests::asked;
 use crate::merge::merge;
@@ -16,10 +16,10 @@ pub(crate) fn time(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-/// A job of `ann` on the first of January, ended unless `state` is RUNNING.
+/// A job of `ann` on the first of January, ended and measured unless `state` is RUNNING.
 pub(crate) fn job(job_id: &str, submit: &str, observed: &str, state: &str) -> Job {
-    let usage = Usage::of(Some(3600), Some(2), Some(1024.0), Some(0), Some(60.0), Some(10.0));
-    Job {
+    let is_over = state != "RUNNING";
+    let mut job = Job {
         cluster: "maple".into(),
         job_id: job_id.into(),
         submit_time: time(submit),
@@ -38,14 +38,14 @@ pub(crate) fn job(job_id: &str, submit: &str, observed: &str, state: &str) -> Jo
         qos: None,
         reservation: None,
         state: state.into(),
-        is_complete: state != "RUNNING",
+        is_complete: is_over,
         exit_code: Some(0),
         exit_signal: Some(0),
         reason: None,
         end_reason: None,
         eligible_time: Some(time(submit)),
         start_time: Some(time(submit)),
-        end_time: (state != "RUNNING").then(|| time(submit) + SignedDuration::from_secs(3600)),
+        end_time: is_over.then(|| time(submit) + SignedDuration::from_secs(3600)),
         time_limit_seconds: Some(7200),
         elapsed_seconds: Some(3600),
         suspended_seconds: Some(0),
@@ -61,20 +61,25 @@ pub(crate) fn job(job_id: &str, submit: &str, observed: &str, state: &str) -> Jo
         req_cpus: Some(2),
         req_mem_mb: Some(1024.0),
         req_gpus: Some(0),
-        max_rss_mb: Some(10.0),
-        total_cpu_seconds: Some(60.0),
-        cpu_efficiency: usage.cpu_efficiency,
-        memory_efficiency: usage.memory_efficiency,
-        cpu_hours_wasted: usage.cpu_hours_wasted,
-        memory_gb_hours_wasted: usage.memory_gb_hours_wasted,
-        cpu_hours_reserved: usage.cpu_hours_reserved,
-        memory_gb_hours_reserved: usage.memory_gb_hours_reserved,
-        gpu_hours_reserved: usage.gpu_hours_reserved,
+        max_rss_mb: is_over.then_some(10.0),
+        total_cpu_seconds: is_over.then_some(60.0),
+        usage_source: None,
+        cpu_efficiency: None,
+        memory_efficiency: None,
+        cpu_hours_wasted: None,
+        memory_gb_hours_wasted: None,
+        cpu_hours_reserved: None,
+        memory_gb_hours_reserved: None,
+        gpu_hours_reserved: None,
         gpu_utilization: None,
         gpu_memory_max_mb: None,
         gpu_usage_source: None,
         energy_joules: None,
-    }
+        earlier_values: None,
+    };
+    job.set_usage_source("sacct");
+    job.set_usage();
+    job
 }
 
 fn collection(start: &str, window_start: &str, window_end: &str) -> Collection {
@@ -338,6 +343,7 @@ pub(crate) fn gpu_sample(gpu_id: &str, time: Timestamp, state: &str) -> GpuSampl
         primary_user: None,
         primary_job_id: None,
         prevent_reason: None,
+        availability: None,
         prioritized_projects: None,
         interactive: None,
         backfill_slot: None,
@@ -528,17 +534,24 @@ async fn spans_are_cut_at_midnight_and_go_on_in_the_next_day() {
 }
 
 /// Rows of a few jobs over a few days, seen at a few moments: keys often meet. What is said of a
-/// job changes, and does not change back.
+/// job changes, and does not change back, but every other observation lacks its QOS, and those after
+/// the fourth lack what it used.
 fn any_rows() -> impl Strategy<Value = Vec<Job>> {
     prop::collection::vec(
         (0..4u8, 0..3u8, 0..6u8).prop_map(|(id, day, hour)| {
             let state = ["RUNNING", "COMPLETED", "FAILED"][usize::from(hour / 2)];
-            job(
+            let mut job = job(
                 &id.to_string(),
                 &format!("2026-01-0{}T10:00:00Z", day + 1),
                 &format!("2026-01-05T0{hour}:00:00Z"),
                 state,
-            )
+            );
+            job.qos = (hour % 2 == 0).then(|| format!("qos {hour}").into());
+            if hour > 3 {
+                (job.total_cpu_seconds, job.max_rss_mb, job.usage_source) = (None, None, None);
+                job.set_usage();
+            }
+            job
         }),
         0..24,
     )
@@ -547,7 +560,7 @@ fn any_rows() -> impl Strategy<Value = Vec<Job>> {
 /// Merges rows into those stored, as new rows.
 fn merged(stored: &[Job], came: &[Job]) -> (Vec<Job>, usize, usize) {
     let merged = merge(stored, &came.iter().collect::<Vec<_>>());
-    (merged.rows.into_iter().cloned().collect(), merged.added, merged.changed)
+    (merged.rows().into_iter().cloned().collect(), merged.added, merged.changed)
 }
 
 proptest! {

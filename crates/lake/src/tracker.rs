@@ -47,11 +47,21 @@ pub struct Tracker {
     /// GPUs whose model has to be asked for, each by its id.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub nameless_gpus: BTreeSet<String>,
+    /// The model of each GPU of a pool that was ever sampled, by machine and id. The job history names GPUs
+    /// by their ids alone.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub gpu_models: GpuModels,
+    /// Days in UTC of which GPU samples were imported from gpureports. They say nothing of jobs.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    imported_gpu_days: BTreeSet<Date>,
     /// The jobs of each file that may be told of again, for who writes: there may be many, so they are
     /// kept beside what every question reads.
     #[serde(skip)]
     open: BTreeMap<String, JobsOfFile>,
 }
+
+/// Models of GPUs, by machine and id.
+pub type GpuModels = BTreeMap<String, BTreeMap<String, String>>;
 
 /// The jobs of a file that may be told of again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -117,8 +127,11 @@ impl FileFacts {
     }
 }
 
-/// The source of what `plimsoll import` takes over.
+/// The source of jobs that `plimsoll import` takes over.
 pub const IMPORT: &str = "slurm-usage";
+
+/// The source of GPU samples that `plimsoll import` takes over.
+pub const GPU_IMPORT: &str = "gpureports";
 
 /// How late a scheduler's accounting may be: SLURM's trails its controller by seconds, and by more
 /// while its database is away. So long after its end a day is asked about once more.
@@ -173,6 +186,46 @@ impl Tracker {
             Timestamp::from_microsecond(newest).ok()
         });
         days.chain(asked.map(|time| time.until)).chain(observed).max()
+    }
+
+    /// Whether GPU samples of an interval were imported, from its beginning to its end. A sample that
+    /// is late by no more than a sample holds counts as being in time. Gaps between samples are not
+    /// looked for: reports show them as unknown.
+    pub fn has_imported_gpus(&self, cluster: &str, start: Timestamp, end: Timestamp) -> bool {
+        let late = self.hold().as_micros() as i64;
+        let mut day = path::date(start);
+        loop {
+            let Ok(next) = day.tomorrow() else { return false };
+            let from = start.max(path::midnight(day)).as_microsecond();
+            let until = end.min(path::midnight(next)).as_microsecond();
+            let is_covered = self.imported_gpu_days.contains(&day)
+                && self.gpu_times(cluster, day).is_some_and(|(first, last)| {
+                    first.saturating_sub(late) <= from && last.saturating_add(late) >= until
+                });
+            if !is_covered {
+                return false;
+            }
+            if path::midnight(next) >= end {
+                return true;
+            }
+            day = next;
+        }
+    }
+
+    /// The first and the last moment of a day of which there are GPU samples or spans, in microseconds.
+    fn gpu_times(&self, cluster: &str, day: Date) -> Option<(i64, i64)> {
+        let tables = [
+            (GpuSpan::TABLE.name, "start_time", "end_time"),
+            (GpuSample::TABLE.name, "time", "time"),
+        ];
+        let times = tables.into_iter().flat_map(|(table, first, last)| {
+            let folder = format!("{}/", path::date_folder(table, cluster, day));
+            let files = self.files.range(folder.clone()..);
+            files.take_while(move |(name, _)| name.starts_with(&folder)).filter_map(
+                move |(_, facts)| Some((facts.times.get(first)?.min?, facts.times.get(last)?.max?)),
+            )
+        });
+        times.reduce(|(first, last), (start, end)| (first.min(start), last.max(end)))
     }
 
     /// What is known of a file, if it is still the one that the tracker saw.
@@ -268,6 +321,14 @@ impl Tracker {
                 continue;
             };
             let mut day = path::date(start);
+            if collection.source == GPU_IMPORT {
+                while path::midnight(day) < end {
+                    self.imported_gpu_days.insert(day);
+                    let Ok(next_day) = day.tomorrow() else { break };
+                    day = next_day;
+                }
+                continue;
+            }
             while let Ok(next_day) = day.tomorrow() {
                 // The day that is not over yet counts as asked about up to now.
                 let until = path::midnight(next_day).min(collection.start_time.max(start));
@@ -320,7 +381,7 @@ impl Tracker {
     /// those days.
     pub(crate) async fn reconcile(&mut self, lake: &Lake, cluster: &str) -> Result<Vec<LakeFile>> {
         let mut known = BTreeMap::new();
-        let had_days = !self.days.is_empty();
+        let had_days = !self.days.is_empty() || !self.imported_gpu_days.is_empty();
         let unsummed = self.unsummed(lake, cluster).await?;
         for table in TABLES {
             for file in lake.files_of(table, cluster).await? {

@@ -10,11 +10,11 @@ use jiff::{SignedDuration, Timestamp};
 use object_store::path::Path;
 use record::{Collection, GpuSample, GpuSpan, Job, Live, Record, Span};
 
-use crate::merge::{Merged, merge, sort};
+use crate::merge::{MergedRow, merge, sort};
 use crate::observe::{Snapshot, observe};
 use crate::parquet_file::Footer;
 use crate::publish::Publisher;
-use crate::{Heard, Lake, LakeFile, Tracker, parquet_file, path};
+use crate::{GpuModels, Heard, Lake, LakeFile, Tracker, parquet_file, path};
 
 /// The only one that may change a cluster's files.
 pub struct Writer {
@@ -90,7 +90,32 @@ impl Writer {
         self.tracker.nameless_gpus = gpu_ids;
     }
 
-    /// Adds rows, or puts them in the place of what was known of the same key. Each file is
+    /// Stores the models of GPUs that samples show. A later sample replaces the model of an earlier one:
+    /// some ids, such as `CUDA0`, belong to a place in the machine.
+    pub fn learn_gpu_models<'a>(&mut self, samples: impl IntoIterator<Item = &'a GpuSample>) {
+        for sample in samples {
+            let Some(model) = &sample.device_name else { continue };
+            let known = &mut self.tracker.gpu_models;
+            let is_known = known
+                .get(&*sample.machine)
+                .and_then(|gpus| gpus.get(&*sample.gpu_id))
+                .is_some_and(|known| *known == **model);
+            if !is_known {
+                let gpus = known.entry(sample.machine.to_string()).or_default();
+                gpus.insert(sample.gpu_id.to_string(), model.to_string());
+            }
+        }
+    }
+
+    /// Adds models of GPUs that another lake has learned.
+    pub fn add_gpu_models(&mut self, models: &GpuModels) {
+        for (machine, gpus) in models {
+            let known = self.tracker.gpu_models.entry(machine.clone()).or_default();
+            known.extend(gpus.iter().map(|(id, model)| (id.clone(), model.clone())));
+        }
+    }
+
+    /// Adds rows, or merges them into stored rows with the same key. Each file is
     /// read, merged and replaced; one that would say the same is left alone.
     ///
     /// Samples of a compacted day that say what its spans say change nothing; others are an error,
@@ -110,18 +135,20 @@ impl Writer {
                 continue;
             }
             let stored = self.stored(&path).await?;
-            let Merged { rows, added, changed } = merge::<R>(&stored, &came);
+            let merged = merge::<R>(&stored, &came);
+            let (added, changed) = (merged.added, merged.changed);
             if added + changed > 0 {
-                self.replace(&path, &rows).await?;
+                self.replace(&path, &merged.rows()).await?;
             }
             change += Change { added, changed };
         }
         Ok(change)
     }
 
-    /// Puts rows that were derived anew in the place of a file's. Rows of which there is nothing
-    /// new stay if `keep_others`; so do all rows of a file that already says this. Samples of a
-    /// compacted day are treated as by [`upsert`](Writer::upsert): its spans are what to restore.
+    /// Puts rows that were derived anew in the place of a file's, by [`Record::rederive`]. Rows of which
+    /// there is nothing new stay if `keep_others`; so do all rows of a file that already says this.
+    /// Samples of a compacted day are treated as by [`upsert`](Writer::upsert): its spans are what to
+    /// restore.
     pub async fn restore<R: Record>(
         &mut self,
         day: Date,
@@ -143,11 +170,19 @@ impl Writer {
                 }
             };
             rows.sort_unstable_by(|one, other| one.compare_key(other));
-            let place = |row: &R| rows.binary_search_by(|known| known.compare_key(row));
-            let others: Vec<&R> =
-                stored.iter().filter(|row| keep_others && place(row).is_err()).collect();
-            let (count, before) = (rows.len() + others.len(), stored.len());
-            rows.extend(others);
+            let mut merged: Vec<MergedRow<'_, R>> =
+                rows.iter().copied().map(MergedRow::Unchanged).collect();
+            for row in &stored {
+                match rows.binary_search_by(|known| known.compare_key(row)) {
+                    Ok(place) => {
+                        merged[place] = MergedRow::of(rows[place].rederive(row), rows[place], row);
+                    }
+                    Err(_) if keep_others => merged.push(MergedRow::Unchanged(row)),
+                    Err(_) => {}
+                }
+            }
+            let (count, before) = (merged.len(), stored.len());
+            let mut rows: Vec<&R> = merged.iter().map(MergedRow::get).collect();
             sort(&mut rows);
             // A large file of jobs may lie in parts.
             let mut stored: Vec<&R> = stored.iter().collect();

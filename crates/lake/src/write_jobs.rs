@@ -8,11 +8,11 @@ use object_store::path::Path;
 use record::{Attempt, DaySums, Job, JobDay, NodeDay};
 
 use crate::job_file::{self, JobFile, Touched, key};
-use crate::merge::{Merged, merge};
+use crate::merge::merge;
 use crate::{Change, Writer, path};
 
 impl Writer {
-    /// Adds jobs, or puts them in the place of what was known of them. Most of what is said of them was
+    /// Adds jobs, or merges them into what is known of them. Most of what is said of them was
     /// said before, and most of the rest is said of jobs that run: of a file only what these touch is
     /// read and written anew.
     pub(crate) async fn upsert_jobs(&mut self, jobs: &[&Job]) -> Result<Change> {
@@ -30,10 +30,12 @@ impl Writer {
                 }
                 None => Touched::default(),
             };
-            let Merged { rows, added, changed } = merge(&touched.jobs, &came);
+            let merged = merge(&touched.jobs, &came);
+            let (added, changed) = (merged.added, merged.changed);
             if added + changed == 0 {
                 continue;
             }
+            let rows = merged.rows();
             let large = self.lake.large_file;
             let encoded = match &file {
                 Some(file) => file.replaced(&touched, &rows, large),

@@ -5,6 +5,7 @@ mod choice;
 mod compact;
 mod engine;
 mod pages;
+mod policy;
 mod post;
 mod shell;
 
@@ -13,6 +14,7 @@ pub(crate) use choice::Choices;
 pub(crate) use compact::Compact;
 pub(crate) use engine::{Executor, Scheduler, Workers};
 pub(crate) use pages::Pages;
+pub(crate) use policy::{Policy, PolicyList, PolicySet};
 pub(crate) use post::{Digest, Notify};
 pub(crate) use shell::{Completions, Man};
 
@@ -79,6 +81,9 @@ pub(crate) enum Command {
     Prune(Prune),
     /// Make spans and sums of days that are over, as collecting does
     Compact(Compact),
+    /// List the stored site policies, or store a corrected one for an earlier time
+    #[command(subcommand)]
+    Policy(Policy),
     /// Show all about the last days: totals, users, nodes, states, efficiency, waste
     Analyze(Analyze),
     /// Answer a question about the history
@@ -147,9 +152,11 @@ pub(crate) struct Init {
     plimsoll collect                      since yesterday, all clusters\n  \
     plimsoll collect --days 30            the first time, before SLURM purges its records\n  \
     plimsoll collect --every 5m           until it is stopped, at every fifth minute of the clock\n  \
+    plimsoll collect -d 7 --summary > week.txt   the last week, and its totals into a file\n  \
     5 * * * * plimsoll collect            a line for cron\n\n\
     Days that were asked about when they were over are not asked about again. If nobody collected\n\
-    for longer than --days, what was missed is caught up.")]
+    for longer than --days, what was missed is caught up.\n\n\
+    Without a plimsoll.toml it collects the SLURM cluster of this machine into ./data.")]
 #[derive(Clone)]
 pub(crate) struct Collect {
     /// How many days before today to ask about
@@ -164,8 +171,11 @@ pub(crate) struct Collect {
     /// How many days are asked about at once
     #[arg(short, long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) n_parallel: u8,
-    /// Do not show what the days had in them; it is only shown in a terminal
-    #[arg(long)]
+    /// Print the totals and the jobs per day of the collected days [default: only in a terminal]
+    #[arg(long, conflicts_with = "every", overrides_with = "no_summary")]
+    pub(crate) summary: bool,
+    /// Do not print that summary, not even in a terminal
+    #[arg(long, overrides_with = "summary")]
     pub(crate) no_summary: bool,
     /// Go on collecting until told to stop, each cluster at whole multiples of its cadence; of this
     /// time (s, m or h) where the configuration names none
@@ -210,6 +220,7 @@ pub(crate) struct Analyze {
     plimsoll report usage-by-user --days 30\n  \
     plimsoll report daily --from 2026-11-01 --to 2026-12-01 -o november.html\n  \
     plimsoll report states --cluster alder --format json\n  \
+    plimsoll report gpu-usage --hours 24 --to 2026-11-15T18:00\n  \
     plimsoll report gpu-usage --by device --days 1\n  \
     plimsoll report gpu-users --device H200 --class Shared --anonymize\n  \
     plimsoll report efficiency --user ann --days 30\n  \
@@ -309,16 +320,13 @@ pub(crate) struct Allocations {
     plimsoll heatmap --days 7 -o gpus.png             a week, 300 dots per inch\n  \
     plimsoll heatmap --model H200 --color user -o h200.html\n  \
     plimsoll heatmap --host gpu4001 --hours 6 --bucket 1m --theme print -o gpu4001.svg\n  \
+    plimsoll heatmap --hours 6 --to 2026-11-15T18:00  the six hours before that moment\n  \
     plimsoll heatmap --class Shared --list            which GPUs that would show\n\n\
     A cell shows the state that held longest in it. Where there are more GPUs than lines, a row is\n\
     a machine or a model, and the height of a colour is the part of its GPUs.")]
 pub(crate) struct Heatmap {
     #[command(flatten)]
     pub(crate) gpus: Gpus,
-    /// From N hours ago until now, or until the newest data if that is more than a day old
-    /// [default: 24]
-    #[arg(long, value_name = "N", conflicts_with_all = ["days", "from", "to"], value_parser = clap::value_parser!(u32).range(1..=876_000))]
-    pub(crate) hours: Option<u32>,
     #[command(flatten)]
     pub(crate) about: About,
     /// How long a column is (s, m, h, d or w) [default: 5m, longer for long periods]
@@ -347,7 +355,8 @@ pub(crate) struct Heatmap {
     plimsoll chart gpu-availability --model A100 -o a100.html\n  \
     plimsoll chart gpu-week --from 2026-10-01 --to 2026-11-01 -o october.svg\n  \
     plimsoll chart backfill-survival --by class --days 90 -o survival.png\n  \
-    plimsoll chart backfill-summary --by day --days 30 -o backfill.svg\n\n\
+    plimsoll chart backfill-summary --by day --days 30 -o backfill.svg\n  \
+    plimsoll chart allocations -o allocations.png\n\n\
     --gpu, --host, --host-pattern, --model and --bucket are for charts of what GPUs did:\n\
     gpu-usage, which is --by class, device or user, gpu-availability, gpu-week and gpu-idle-time.\n\
     The others draw what the report of that name says, and have its options; docs/reports.md says\n\
@@ -371,7 +380,7 @@ pub(crate) struct Chart {
 /// Which GPUs; all that is said must hold.
 #[derive(Args, Default, PartialEq)]
 pub(crate) struct Gpus {
-    /// Only GPUs with these ids, or whose ids begin so, with or without GPU-
+    /// Only GPUs with these ids, whose ids begin so, or that fit a pattern such as 'GPU-0a*', with or without GPU-
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub(crate) gpu: Vec<String>,
     /// Only this machine, with or without its domain; may be given several times
@@ -463,8 +472,8 @@ pub(crate) struct Status {
 #[command(after_help = "Examples:\n  \
     plimsoll current\n  \
     plimsoll current --cluster alder --format json\n\n\
-    Asks squeue and scontrol once for each SLURM cluster. Without a plimsoll.toml it asks the\n\
-    cluster that this machine belongs to.")]
+    Runs squeue and scontrol once for each SLURM cluster, and condor_q once for each access point of\n\
+    an HTCondor pool. Without a plimsoll.toml it queries the cluster that this machine belongs to.")]
 pub(crate) struct Current {
     /// Only this cluster; may be given several times
     #[arg(long, value_name = "NAME")]
@@ -477,8 +486,8 @@ pub(crate) struct Current {
 #[command(after_help = "Examples:\n  \
     plimsoll nodes\n  \
     plimsoll nodes --cluster alder -o nodes.html\n\n\
-    Asks scontrol once for each SLURM cluster. Without a plimsoll.toml it asks the cluster that\n\
-    this machine belongs to.")]
+    Runs scontrol once for each SLURM cluster, and condor_status once for each HTCondor pool. Without\n\
+    a plimsoll.toml it queries the cluster that this machine belongs to.")]
 pub(crate) struct Nodes {
     /// Only this cluster; may be given several times
     #[arg(long, value_name = "NAME")]
@@ -535,7 +544,8 @@ pub(crate) enum Tool {
 #[command(after_help = "Example:\n  \
     plimsoll import slurm-usage ~/slurm-usage/data --cluster alder --zone America/Chicago\n\n\
     A job that sacct printed (raw/) counts before what was made of it (processed/), and one that\n\
-    plimsoll collected from SLURM itself before both. Run twice, it changes nothing.")]
+    plimsoll collected from SLURM itself before both. Run twice, it changes nothing.\n\
+    Groups are configuration: those of slurm-usage that plimsoll.toml lacks are printed as lines for it.")]
 pub(crate) struct ImportSlurmUsage {
     /// The folder that slurm-usage calls data_dir
     #[arg(value_name = "DIR")]
@@ -547,6 +557,24 @@ pub(crate) struct ImportSlurmUsage {
     /// configuration's]
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,
+    /// The configuration of slurm-usage, which names its groups [default: the first of
+    /// ~/.config/slurm-usage/config.yaml and /etc/slurm-usage/config.yaml that exists]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) groups: Option<PathBuf>,
+}
+
+impl ImportSlurmUsage {
+    /// The configuration of slurm-usage: the named one, or the one that slurm-usage would read.
+    pub(crate) fn groups_file(&self) -> Result<Option<PathBuf>> {
+        if self.groups.is_some() {
+            return Ok(self.groups.clone());
+        }
+        let Environment { xdg_config_home, home, .. } = environment()?;
+        let user = xdg_config_home.or(home.map(|home| home.join(".config")));
+        let folders = user.into_iter().chain([PathBuf::from("/etc")]);
+        let mut files = folders.map(|folder| folder.join("slurm-usage/config.yaml"));
+        Ok(files.find(|file| file.is_file()))
+    }
 }
 
 #[derive(Args)]
@@ -555,7 +583,9 @@ pub(crate) struct ImportSlurmUsage {
     plimsoll import gpureports gpu_state_2026-08.parquet --zone UTC\n\n\
     Reads gpu_state_2026-04.parquet, gpu_state_2026-04.db and job_pressure_2026-04.db. What two files\n\
     of a month both have counts once. Run twice, it changes nothing. The files are not kept: what\n\
-    they say of GPUs is kept as spans, one for as long as nothing changes.")]
+    they say of GPUs is kept as spans, one for as long as nothing changes.\n\
+    chtc_owned and masked_hosts.yaml become the site policy from the first imported sample on, until\n\
+    the next stored policy (`plimsoll policy list`).")]
 pub(crate) struct ImportGpureports {
     /// The folder that gpureports calls data-dir, or one of its files
     #[arg(value_name = "DIR|FILE")]
@@ -567,6 +597,13 @@ pub(crate) struct ImportGpureports {
     /// configuration's]
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,
+    /// The machines that the institution owns, one a line [default: chtc_owned beside the imported
+    /// files]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) chtc_owned: Option<PathBuf>,
+    /// The machines that reports leave out [default: masked_hosts.yaml beside the imported files]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) masked_hosts: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -692,7 +729,7 @@ pub(crate) struct Demo {
     #[arg(long, value_name = "DATE")]
     pub(crate) until: Option<Date>,
     /// How many whole days of history
-    #[arg(long, default_value_t = 14, value_parser = clap::value_parser!(u16).range(1..=366))]
+    #[arg(short, long, default_value_t = 14, value_parser = clap::value_parser!(u16).range(1..=366))]
     pub(crate) days: u16,
     /// Show it as web pages until Ctrl-C, and collect meanwhile
     #[arg(long, conflicts_with = "until")]
@@ -708,14 +745,17 @@ pub(crate) struct Demo {
 /// What a question is about.
 #[derive(Args)]
 pub(crate) struct About {
-    /// From midnight N days ago until now, or until the newest data if that is more than a day old
-    /// [default: 7]
-    #[arg(long, value_name = "N", conflicts_with_all = ["from", "to"], value_parser = clap::value_parser!(u16).range(0..=36600))]
+    /// From midnight N days before the end of the period [default: 7; heatmap: 24 hours]
+    #[arg(short, long, value_name = "N", conflicts_with_all = ["from", "hours"], value_parser = clap::value_parser!(u16).range(0..=36600))]
     days: Option<u16>,
+    /// From N hours before the end of the period
+    #[arg(long, value_name = "N", conflicts_with = "from", value_parser = clap::value_parser!(u32).range(1..=876_000))]
+    hours: Option<u32>,
     /// From this day or moment on (2026-11-01, 2026-11-01T12:00, 2026-11-01T12:00:00Z)
     #[arg(long, value_name = "TIME")]
     from: Option<String>,
-    /// Until this day or moment, not included [default: now]
+    /// Until this day or moment, not included; with --from, --days or --hours [default: now, or the
+    /// newest data if that is more than a day old]
     #[arg(long, value_name = "TIME")]
     to: Option<String>,
     /// Only this cluster; may be given several times
@@ -801,10 +841,7 @@ impl About {
         config: &Config,
         now: Timestamp,
     ) -> Result<Question> {
-        match self.between(config, now)? {
-            Some(question) => Ok(question),
-            None => self.relative(lake, config, now, Length::Days(self.days.unwrap_or(7))).await,
-        }
+        self.question_or(lake, config, now, Length::Days(7)).await
     }
 
     /// The same about collecting itself: a period without an end of its own ends now, so that
@@ -817,26 +854,31 @@ impl About {
         if let Some(question) = self.between(config, now)? {
             return Ok(question);
         }
-        let period = Length::Days(self.days.unwrap_or(7)).until(now, &config.zone)?;
+        let period = self.length().unwrap_or(Length::Days(7)).until(now, &config.zone)?;
         Ok(question_about(config, period, &self.cluster, now))
     }
 
-    /// The question about the last hours, if so many are given or no period is: 24 then.
-    pub(crate) async fn question_of_hours(
+    /// The question; without a period it is about the last 24 hours.
+    pub(crate) async fn question_of_last_day(
         &self,
         lake: &Lake,
         config: &Config,
         now: Timestamp,
-        hours: Option<u32>,
     ) -> Result<Question> {
-        if let Some(question) = self.between(config, now)? {
-            return Ok(question);
+        self.question_or(lake, config, now, Length::Hours(24)).await
+    }
+
+    async fn question_or(
+        &self,
+        lake: &Lake,
+        config: &Config,
+        now: Timestamp,
+        default: Length,
+    ) -> Result<Question> {
+        match self.between(config, now)? {
+            Some(question) => Ok(question),
+            None => self.relative(lake, config, now, self.length().unwrap_or(default)).await,
         }
-        let length = match (hours, self.days) {
-            (None, Some(days)) => Length::Days(days),
-            (hours, _) => Length::Hours(hours.unwrap_or(24)),
-        };
-        self.relative(lake, config, now, length).await
     }
 
     /// The question, about everything that the lake has unless a period is given.
@@ -846,16 +888,30 @@ impl About {
         config: &Config,
         now: Timestamp,
     ) -> Result<Question> {
-        if self.days.is_some() || self.from.is_some() || self.to.is_some() {
+        if self.length().is_some() || self.from.is_some() || self.to.is_some() {
             return self.question(lake, config, now).await;
         }
         let period = query::whole_period(lake, &config.zone, now).await?;
         Ok(question_about(config, period, &self.cluster, now))
     }
 
-    /// The question about a period that names its beginning; nothing if none is given.
+    /// The length of the period, if one is given.
+    fn length(&self) -> Option<Length> {
+        self.hours.map(Length::Hours).or(self.days.map(Length::Days))
+    }
+
+    /// The question about a period with an end of its own: one with a beginning, or with a length and
+    /// an end. None if neither is given.
     fn between(&self, config: &Config, now: Timestamp) -> Result<Option<Question>> {
-        let period = between(self.from.as_deref(), self.to.as_deref(), &config.zone, now)?;
+        let period = match (self.length(), self.to.as_deref()) {
+            (Some(length), Some(to)) => {
+                Some(length.until(moment("--to", to, &config.zone)?, &config.zone)?)
+            }
+            (None, Some(_)) if self.from.is_none() => {
+                bail!("--to needs --from, --days or --hours: give the beginning or the length")
+            }
+            (_, to) => between(self.from.as_deref(), to, &config.zone, now)?,
+        };
         Ok(period.map(|period| question_about(config, period, &self.cluster, now)))
     }
 
@@ -874,7 +930,7 @@ impl About {
     }
 }
 
-/// The length of a period that names neither of its ends.
+/// The length of a period that does not name its beginning.
 #[derive(Clone, Copy)]
 enum Length {
     Days(u16),

@@ -16,7 +16,7 @@ use clap::Parser;
 use lake::Place;
 use tokio::runtime::{self, Runtime};
 
-use cli::{Cli, Command, Current, Export, Exported, Import, Tool};
+use cli::{Cli, Command, Current, Export, Exported, Import, Policy, Tool};
 
 /// How a command ended that did what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +97,12 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Chart(arguments) => {
             runtime.block_on(command::picture::chart(&site.load()?, &arguments))
         }
+        Command::Policy(Policy::List(arguments)) => {
+            runtime.block_on(command::policy::list(&site.load()?, &arguments))
+        }
+        Command::Policy(Policy::Set(arguments)) => {
+            runtime.block_on(command::policy::set(&site.load()?, &arguments))
+        }
         Command::Sql(arguments) => runtime.block_on(command::sql::run(&site.load()?, &arguments)),
         Command::Status(arguments) => {
             runtime.block_on(command::status::run(&site.load()?, &arguments))
@@ -138,8 +144,14 @@ fn runtime(command: &Command) -> io::Result<Runtime> {
     if let Command::Serve(_) = command {
         builder.worker_threads(4 * available_parallelism()?.get());
     }
+    // The frames of planning are deep: tokio's 2 MiB do not hold the plan of gpu-usage in a build that is not
+    // optimised, and a stack overflow ends the server. Only what is used of a stack takes memory.
+    builder.thread_stack_size(STACK_BYTES);
     builder.enable_all().build()
 }
+
+/// As much as the first thread of a process has on Linux.
+const STACK_BYTES: usize = 8 << 20;
 
 /// Warnings and worse on stderr; `RUST_LOG` asks for more.
 fn start_log() {

@@ -13,37 +13,75 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use lake::{Tracker, Trackers};
-use report::ClusterCoverage;
+use report::{ClusterCoverage, ImportedDays};
 
 use crate::Question;
 use crate::lake_table::days_since_epoch;
 
+/// What a report is about: an imported history of GPUs says nothing of jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum History {
+    Jobs,
+    Gpus,
+}
+
 /// Each cluster's part of the question's time.
-pub(crate) fn clusters(trackers: &Trackers, question: &Question) -> Result<Vec<ClusterCoverage>> {
+pub(crate) fn clusters(
+    trackers: &Trackers,
+    question: &Question,
+    history: History,
+) -> Result<Vec<ClusterCoverage>> {
     let days = days(question, &TimeZone::UTC)?;
     let mut clusters = Vec::new();
     for (cluster, tracker) in chosen(trackers, question) {
+        let mut days_collected = 0;
+        let (mut jobs, mut gpus) = (0, 0);
+        for day in &days {
+            if asked_about(tracker, day.start, day.end) {
+                let is_imported = tracker.days.get(&day.date).is_some_and(|it| it.is_imported);
+                *(if is_imported { &mut jobs } else { &mut days_collected }) += 1;
+            } else if history == History::Gpus
+                && tracker.has_imported_gpus(cluster, day.start, day.end)
+            {
+                gpus += 1;
+            }
+        }
+        let imported = [(lake::IMPORT, jobs), (lake::GPU_IMPORT, gpus)];
+        let imported = imported.into_iter().filter(|(_, days)| *days > 0);
+        let collected = tracker.days.values().filter(|facts| !facts.is_imported);
         clusters.push(ClusterCoverage {
             cluster: cluster.clone(),
-            days_collected: days
-                .iter()
-                .filter(|day| asked_about(tracker, day.start, day.end))
-                .count() as i64,
+            days_collected,
+            imported: imported
+                .map(|(tool, days)| ImportedDays { tool: tool.to_owned(), days })
+                .collect(),
             days: days.len() as i64,
-            fresh_time: tracker.days.values().map(|facts| facts.collected_time).max(),
+            fresh_time: collected.map(|facts| facts.collected_time).max(),
         });
     }
     Ok(clusters)
 }
 
 /// The table `day`: the days of the site's calendar that the period touches, each from its start
-/// to its end within the period, and whether every cluster was asked about it.
+/// to its end within the period, whether every cluster was asked about it, and whether only a part of it
+/// counts.
+///
+/// A day is partial if the period has only a part of it, or if a cluster was not asked about all of it.
+/// A cluster of which no day of the period was collected makes no day partial: all of it is missing from
+/// every day.
 pub(crate) fn day_table(trackers: &Trackers, question: &Question) -> Result<MemTable> {
     let days = days(question, &question.period.zone)?;
     let is_collected = |day: &Day| {
         let mut chosen = chosen(trackers, question).peekable();
         chosen.peek().is_some()
             && chosen.all(|(_, tracker)| asked_about(tracker, day.start, day.end))
+    };
+    let collected: Vec<&Tracker> = chosen(trackers, question)
+        .map(|(_, tracker)| tracker)
+        .filter(|tracker| days.iter().any(|day| known_seconds(tracker, day) > 0))
+        .collect();
+    let is_partial = |day: &Day| {
+        !day.is_whole || collected.iter().any(|tracker| !asked_about(tracker, day.start, day.end))
     };
     let moments = |moment: fn(&Day) -> Timestamp| {
         TimestampMicrosecondArray::from_iter_values(
@@ -57,6 +95,7 @@ pub(crate) fn day_table(trackers: &Trackers, question: &Question) -> Result<MemT
         Field::new("start_time", moment.clone(), false),
         Field::new("end_time", moment, false),
         Field::new("is_collected", DataType::Boolean, false),
+        Field::new("is_partial", DataType::Boolean, false),
     ]));
     let batch = RecordBatch::try_new(
         schema.clone(),
@@ -67,6 +106,7 @@ pub(crate) fn day_table(trackers: &Trackers, question: &Question) -> Result<MemT
             Arc::new(moments(|day| day.start)),
             Arc::new(moments(|day| day.end)),
             Arc::new(BooleanArray::from_iter(days.iter().map(|day| Some(is_collected(day))))),
+            Arc::new(BooleanArray::from_iter(days.iter().map(|day| Some(is_partial(day))))),
         ],
     )?;
     Ok(MemTable::try_new(schema, vec![vec![batch]])?)
@@ -78,12 +118,8 @@ pub(crate) fn asked_table(trackers: &Trackers, question: &Question) -> Result<Me
     let (mut clusters, mut seconds) = (Vec::new(), Vec::new());
     for (cluster, tracker) in chosen(trackers, question) {
         let days = days(question, &TimeZone::UTC)?;
-        let asked = days.iter().filter_map(|day| {
-            let until = day.end.min(tracker.days.get(&day.date)?.collected_time);
-            Some((until.as_second() - day.start.as_second()).max(0))
-        });
         clusters.push(cluster.as_str());
-        seconds.push(asked.sum::<i64>());
+        seconds.push(days.iter().map(|day| known_seconds(tracker, day)).sum::<i64>());
     }
     let schema = Arc::new(Schema::new(vec![
         Field::new("cluster", DataType::Utf8View, false),
@@ -100,6 +136,8 @@ pub(crate) struct Day {
     pub(crate) date: Date,
     pub(crate) start: Timestamp,
     pub(crate) end: Timestamp,
+    /// Whether the period has all of the day.
+    pub(crate) is_whole: bool,
 }
 
 /// The days of a zone's calendar that the period touches.
@@ -116,6 +154,7 @@ pub(crate) fn days(question: &Question, zone: &TimeZone) -> Result<Vec<Day>> {
             date: day.date(),
             start: day.timestamp().max(start),
             end: next.timestamp().min(end),
+            is_whole: day.timestamp() >= start && next.timestamp() <= end,
         });
         day = next;
     }
@@ -135,6 +174,21 @@ pub(crate) fn asked_about(tracker: &Tracker, start: Timestamp, end: Timestamp) -
         day = next;
     }
     true
+}
+
+/// For how many seconds of a day's part of the period a scheduler was asked what ran.
+pub(crate) fn known_seconds(tracker: &Tracker, day: &Day) -> i64 {
+    let mut seconds = 0;
+    let mut start = day.start.to_zoned(TimeZone::UTC);
+    while start.timestamp() < day.end {
+        let Ok(next) = start.tomorrow().and_then(|next| next.start_of_day()) else { break };
+        if let Some(facts) = tracker.days.get(&start.date()) {
+            let until = next.timestamp().min(day.end).min(facts.collected_time);
+            seconds += (until.as_second() - start.timestamp().as_second()).max(0);
+        }
+        start = next;
+    }
+    seconds
 }
 
 /// The trackers of the clusters that the question is about.

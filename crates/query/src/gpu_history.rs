@@ -19,7 +19,7 @@ use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use futures::future::try_join_all;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::memory::held_in;
 use crate::names::{Name, Names, Renamed, TextColumn};
@@ -32,6 +32,8 @@ pub(crate) struct GpuHistory {
     pub(crate) kinds: Vec<Kind>,
     /// By GPU and time.
     pub(crate) spans: Vec<Span>,
+    /// Jobs on GPUs that the site leaves out, and on no others of the same machine.
+    pub(crate) left_out_jobs: HashSet<MachineJob>,
     /// What all of it takes, for as long as it is there.
     pub(crate) held: MemoryReservation,
 }
@@ -41,6 +43,14 @@ pub(crate) struct Gpu {
     pub(crate) cluster: Name,
     pub(crate) machine: Name,
     pub(crate) gpu_id: Name,
+}
+
+/// A job on a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct MachineJob {
+    pub(crate) cluster: Name,
+    pub(crate) machine: Name,
+    pub(crate) job: Name,
 }
 
 /// A state that GPUs of a machine are in, judged: see the term `gpu_time`.
@@ -114,22 +124,42 @@ impl GpuHistory {
         }
         let kinds = all.judged(context).await.context("cannot judge the states of GPUs")?;
         let (gpus, places) = in_order(&all.names, &all.gpus.list);
+        let mut left_out_jobs = HashSet::new();
         for spans in &mut read {
             spans.retain_mut(|span| {
                 span.gpu = places[span.gpu as usize];
-                kinds[span.kind as usize].is_shown
+                let is_shown = kinds[span.kind as usize].is_shown;
+                if !is_shown {
+                    left_out_jobs.extend(jobs(&gpus, span));
+                }
+                is_shown
             });
+        }
+        if !left_out_jobs.is_empty() {
+            for span in read.iter().flatten() {
+                jobs(&gpus, span).for_each(|job| {
+                    left_out_jobs.remove(&job);
+                });
+            }
         }
         let spans: usize = read.iter().map(Vec::len).sum();
         held.try_resize(
             all.names.bytes()
                 + gpus.len() * size_of::<Gpu>()
                 + kinds.len() * size_of::<Kind>()
+                + left_out_jobs.capacity() * size_of::<MachineJob>()
                 + spans * size_of::<Span>(),
         )?;
         let spans = by_gpu(gpus.len(), &read);
-        Ok(GpuHistory { names: all.names, gpus, kinds, spans, held })
+        Ok(GpuHistory { names: all.names, gpus, kinds, spans, left_out_jobs, held })
     }
+}
+
+/// The jobs that a span shows, on either side.
+fn jobs(gpus: &[Gpu], span: &Span) -> impl Iterator<Item = MachineJob> {
+    let Gpu { cluster, machine, .. } = gpus[span.gpu as usize];
+    let jobs = [span.primary.job, span.backfill.job].into_iter();
+    jobs.filter(|job| *job != Name::UNKNOWN).map(move |job| MachineJob { cluster, machine, job })
 }
 
 /// The numbers that things got which another reader had numbers for.
@@ -198,10 +228,12 @@ struct Said {
     device_memory_mb: Option<i64>,
     primary_state: Name,
     is_prevented: Option<bool>,
+    availability: Name,
     projects_said: Option<bool>,
     interactive: Option<bool>,
     backfill_state: Name,
     has_backfill: Option<bool>,
+    policy: i64,
 }
 
 #[derive(Default)]
@@ -250,6 +282,7 @@ impl Reader {
                 machine: names[said.machine],
                 device_name: names[said.device_name],
                 primary_state: names[said.primary_state],
+                availability: names[said.availability],
                 backfill_state: names[said.backfill_state],
                 ..*said
             })
@@ -270,12 +303,14 @@ impl Reader {
         let (mut gpu_id, mut device_name) = (text("gpu_id")?, text("device_name")?);
         let (mut primary_state, mut backfill_state) =
             (text("primary_state")?, text("backfill_state")?);
+        let mut availability = text("availability")?;
         let (mut primary_user, mut primary_job) = (text("primary_user")?, text("primary_job_id")?);
         let (mut backfill_user, mut backfill_job) =
             (text("backfill_user")?, text("backfill_job_id")?);
         let device_memory_mb = column("device_memory_mb")?.as_primitive::<Int64Type>();
         let (is_prevented, has_backfill) = (truth("is_prevented")?, truth("has_backfill")?);
         let (projects_said, interactive) = (truth("projects_said")?, truth("interactive")?);
+        let policy = column("policy")?.as_primitive::<Int64Type>();
         let (starts, ends) = (time("from_time")?, time("to_time")?);
         let use_ratio = column("mean_use_ratio")?.as_primitive::<Float64Type>();
         let known =
@@ -293,10 +328,12 @@ impl Reader {
                     .then(|| device_memory_mb.value(row)),
                 primary_state: primary_state.name(row, names),
                 is_prevented: known(is_prevented, row),
+                availability: availability.name(row, names),
                 projects_said: known(projects_said, row),
                 interactive: known(interactive, row),
                 backfill_state: backfill_state.name(row, names),
                 has_backfill: known(has_backfill, row),
+                policy: policy.value(row),
             };
             self.spans.push(Span {
                 gpu: self.gpus.of(gpu),
@@ -358,7 +395,8 @@ impl Reader {
             Arc::new(kinds.iter().map(of).collect::<BooleanArray>())
         };
         let memory: Int64Array = kinds.iter().map(|kind| kind.device_memory_mb).collect();
-        let columns: [(&str, ArrayRef); 11] = [
+        let policies = Int64Array::from_iter_values(kinds.iter().map(|kind| kind.policy));
+        let columns: [(&str, ArrayRef); 13] = [
             ("kind", Arc::new(UInt32Array::from_iter_values(0..kinds.len() as u32))),
             ("cluster", text(|kind| kind.cluster)),
             ("machine", text(|kind| kind.machine)),
@@ -366,10 +404,12 @@ impl Reader {
             ("device_memory_mb", Arc::new(memory)),
             ("primary_state", text(|kind| kind.primary_state)),
             ("is_prevented", truth(|kind| kind.is_prevented)),
+            ("availability", text(|kind| kind.availability)),
             ("projects_said", truth(|kind| kind.projects_said)),
             ("interactive", truth(|kind| kind.interactive)),
             ("backfill_state", text(|kind| kind.backfill_state)),
             ("has_backfill", truth(|kind| kind.has_backfill)),
+            ("policy", Arc::new(policies)),
         ];
         Ok(RecordBatch::try_from_iter_with_nullable(
             columns.into_iter().map(|(name, column)| (name, column, true)),

@@ -1,6 +1,6 @@
 //! What a site says of its GPUs that no scheduler says: whose hardware it is, what to leave out
-//! and why, what the models are called and worth. Terms apply it, through functions; nothing of
-//! it is in the lake, so a site may change its mind about the past.
+//! and why, what the models are called and worth. Terms apply it, through functions. The lake stores
+//! it with the time from which it applies ([`crate::policy`]).
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -199,6 +199,11 @@ impl Judgement {
         mask.map(|(_, reason)| reason.as_str())
     }
 
+    /// What the site says of the SLURM jobs of a cluster that are backfill.
+    pub(crate) fn preemptible_of(&self, cluster: &str) -> Option<&Preemptible> {
+        self.preemptible.iter().find(|place| place.cluster == cluster)
+    }
+
     /// Whether a job ran on backfill, by its slot (HTCondor names those that are for backfill so),
     /// or by its partition or quality of service.
     pub(crate) fn is_backfill(
@@ -243,12 +248,34 @@ impl Judgement {
         })
     }
 
+    /// Whether a model is one that is named: by a pattern of any of its names or of its family, or by a part
+    /// of one.
+    pub fn is_model(&self, named: &str, device_name: &str) -> bool {
+        let device = self.device(device_name);
+        let short = device.and_then(|device| device.name.as_deref());
+        let family = device.map(|device| device.family.as_str());
+        let pattern = crate::picture::model_pattern(named);
+        let fits = |name: &str| pattern.as_ref().is_ok_and(|pattern| pattern.matches(name));
+        [Some(device_name), short, family].into_iter().flatten().any(fits)
+    }
+
     /// Whether reports leave a model out.
     pub fn is_hidden(&self, device_name: &str) -> bool {
         let device = self.device(device_name);
         let family = device.map_or(device_name, |device| &device.family);
         device.is_some_and(|device| device.hidden)
             || self.hidden_families.iter().any(|hidden| hidden.eq_ignore_ascii_case(family))
+    }
+
+    /// The models that the site lists itself: those before the ones that we know.
+    pub(crate) fn own_devices(&self) -> &[Device] {
+        self.devices.strip_suffix(KNOWN_DEVICES.as_slice()).unwrap_or(&self.devices)
+    }
+
+    /// Replaces the models that the site lists itself.
+    pub(crate) fn set_own_devices(&mut self, own: Vec<Device>) {
+        self.devices = own;
+        self.devices.extend(KNOWN_DEVICES.iter().cloned());
     }
 
     /// Whether anything may be left out at all.

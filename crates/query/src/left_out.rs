@@ -19,6 +19,12 @@ const TERMS: [&str; 8] = [
     "backfill_attempt",
 ];
 
+/// Whether a statement rests on the history of GPUs.
+pub(crate) fn is_about_gpus(sql: &str) -> bool {
+    let tables = ["gpu_span", "gpu_sample", "gpu_left_out"];
+    concerns(sql) || tables.iter().any(|table| crate::mentions(sql, table))
+}
+
 /// Whether a statement rests on such a term.
 pub(crate) fn concerns(sql: &str) -> bool {
     TERMS.iter().any(|term| crate::mentions(sql, term))

@@ -14,6 +14,7 @@ mod engine;
 mod file_reader;
 mod function;
 mod gpu_history;
+mod gpu_id;
 mod gpu_span_table;
 mod held_files;
 mod judgement;
@@ -29,6 +30,7 @@ mod option;
 mod period_end;
 mod picture;
 mod pieces;
+mod policy;
 mod pseudonym;
 mod session;
 mod shared_read;
@@ -46,18 +48,20 @@ use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::{Lake, Trackers};
-use record::TABLES;
+use record::{Record, SitePolicy, TABLES};
 use report::{Coverage, Period, Report, Table};
 
+use coverage::History;
 use option::Asked;
 use shared_read::Shared;
 
 pub use allocation::{Allocation, AllocationUnit, Holders, Length, Measure};
-pub use analysis::{ANALYSES, Analysis};
+pub use analysis::{ANALYSES, Analysis, GPU_HOST, GPU_HOST_PATTERN, GPU_MODEL};
 pub use backfill::TABLES as BACKFILL_TABLES;
 pub use digest::{ChartPart, Digest, Kept, Part, ReportPart, Shares, Shows, digest};
 pub use drawn::{
     Drawn, DrawnBars, DrawnCurves, DrawnGrid, DrawnPart, NamedChart, chart_by_name, draw,
+    options_of_chart,
 };
 pub use engine::Engine;
 pub use function::{is_ours, receive, receive_aggregate, received};
@@ -71,6 +75,7 @@ pub use picture::{
     Bucket, By, CHARTS, Chart, Coloring, Gpus, GroupBy, Heatmap, Rows, Selection, chart,
     granted_trend, heatmap, scatter, selected, trend,
 };
+pub use policy::{current_policy, is_same_policy, policy_rows};
 pub use pseudonym::Secret;
 pub use session::{Session, no_such_cluster};
 pub use sight::{Hidden, Sight};
@@ -102,7 +107,8 @@ pub struct Question {
     pub groups: BTreeMap<String, Vec<String>>,
     /// What was granted to whom.
     pub allocations: Vec<Allocation>,
-    /// What the site says of its GPUs.
+    /// What the reader's configuration says of the site's GPUs. What it does not say, the lake's stored
+    /// policies do.
     pub judgement: Arc<Judgement>,
     /// What the analysis is told beside, by the names of its options.
     pub options: BTreeMap<String, String>,
@@ -269,12 +275,15 @@ async fn run_at_once(lake: &Lake, asks: &[&Ask<'_>], question: &Question) -> Res
         if left_out::concerns(sql) {
             notes.extend(answer.left_out.iter().cloned());
         }
+        if policy::concerns(sql) {
+            notes.extend(answer.policy.clone());
+        }
         notes.extend(question.sight.note());
         let mut report = Report {
             name: analysis.name.to_owned(),
             title: analysis.question.to_owned(),
             period: question.period.clone(),
-            coverage: coverage.clone(),
+            coverage: coverage.of(sql).clone(),
             table,
             charts: Vec::new(),
             notes,
@@ -296,6 +305,7 @@ pub async fn sql(lake: &Lake, sql: &str, limit: usize, question: &Question) -> R
     let (mut answer, coverage) = ask(lake, question, Statement::Users { sql, limit }).await?;
     let table = answer.tables.pop().expect("one statement has one answer");
     let mut notes = answer.left_out;
+    notes.extend(answer.policy.filter(|_| policy::concerns(sql)));
     notes.extend(question.sight.note());
     if answer.is_cut {
         notes.push(format!("There are more rows than the {limit} shown; --limit shows more."));
@@ -304,7 +314,7 @@ pub async fn sql(lake: &Lake, sql: &str, limit: usize, question: &Question) -> R
         name: "sql".to_owned(),
         title: sql.split_whitespace().collect::<Vec<_>>().join(" "),
         period: question.period.clone(),
-        coverage,
+        coverage: coverage.of(sql).clone(),
         table,
         charts: Vec::new(),
         notes,
@@ -314,7 +324,8 @@ pub async fn sql(lake: &Lake, sql: &str, limit: usize, question: &Question) -> R
 /// The time from the first day that the lake has anything of until now.
 pub async fn whole_period(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Period> {
     let mut first = now;
-    for table in TABLES {
+    // A policy may apply from long before there is data.
+    for table in TABLES.iter().filter(|table| table.name != SitePolicy::TABLE.name) {
         for file in lake.files(table, &Trackers::new()).await? {
             first = first.min(file.date.to_zoned(TimeZone::UTC)?.timestamp());
         }
@@ -342,7 +353,6 @@ impl Statement<'_> {
                 self.mention(term.name)
                     || TERMS.iter().any(|other| self.mention(other.name) && other.uses(term))
                     || (left_out::is_said_by(term) && self.leaves_out())
-                    || self.texts().iter().any(|sql| backfill::rests_on(sql, term))
             }
             Statement::Users { .. } => true,
         }
@@ -373,8 +383,23 @@ struct Answer {
     gpus: picture::Seen,
     /// What the site wants left out of GPUs, and why; for statements that leave it out.
     left_out: Vec<String>,
+    /// What the reader's configuration overrides of the site policy that the lake stores.
+    policy: Option<String>,
     /// Whether there are more rows.
     is_cut: bool,
+}
+
+/// How much of the time was observed, for reports of jobs and of GPUs.
+struct Observed {
+    jobs: Coverage,
+    gpus: Coverage,
+}
+
+impl Observed {
+    /// What a statement rests on.
+    fn of(&self, sql: &str) -> &Coverage {
+        if left_out::is_about_gpus(sql) { &self.gpus } else { &self.jobs }
+    }
 }
 
 /// Whether a statement has a word.
@@ -399,7 +424,7 @@ async fn ask(
     lake: &Lake,
     question: &Question,
     statement: Statement<'_>,
-) -> Result<(Answer, Coverage)> {
+) -> Result<(Answer, Observed)> {
     const TRIES: usize = 5;
     if let Some(engine) = &question.engine {
         engine.check().await?;
@@ -438,7 +463,10 @@ async fn ask(
             continue;
         }
         tracing::debug!(files = session.files_opened(), "opened {} files", session.files_opened());
-        let coverage = session.coverage()?;
+        let coverage = Observed {
+            jobs: session.coverage(History::Jobs)?,
+            gpus: session.coverage(History::Gpus)?,
+        };
         // What it held may be much: nobody has to wait until that is given back, unless the next
         // question needs it.
         match question.memory.limit() {
@@ -468,8 +496,9 @@ async fn answer(session: &Session, statement: Statement<'_>) -> Result<Answer> {
         }
         Statement::Gpus => answer.gpus = picture::read(session).await?,
     }
-    if statement.leaves_out() && session.judgement().leaves_out() {
+    if statement.leaves_out() && session.policies().leaves_out() {
         answer.left_out = left_out::notes(session).await?;
     }
+    answer.policy = session.policies().note();
     Ok(answer)
 }

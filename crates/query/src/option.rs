@@ -16,6 +16,13 @@ pub struct AnalysisOption {
     pub values: Values,
 }
 
+impl AnalysisOption {
+    /// Whether it leaves rows out.
+    pub fn is_filter(&self) -> bool {
+        matches!(self.values, Values::Filter | Values::Checked(_) | Values::Device)
+    }
+}
+
 /// What an option may be.
 pub enum Values {
     /// One of some words; the first if none is said.
@@ -23,6 +30,9 @@ pub enum Values {
     /// What rows must have; no limit if it is not said. In the statement `$NAME` is the text, or
     /// null.
     Filter,
+    /// The same, refused if the function finds fault with it. In the statement `$NAME` has `_` in the place of
+    /// each `-`.
+    Checked(fn(&str) -> Result<()>),
     /// What the question is about, which must be said. In the statement `$NAME` is the text.
     Subject,
     /// A model, by any of its names or by its family; a pattern. In the statement `$NAME` is the
@@ -115,7 +125,10 @@ pub(crate) fn asked<'a>(
                 option.name,
                 option.name
             ),
-            Values::Filter | Values::Subject | Values::Device => {
+            Values::Filter | Values::Checked(_) | Values::Subject | Values::Device => {
+                if let (Values::Checked(check), Some(said)) = (&option.values, said) {
+                    check(said)?;
+                }
                 parameters.push((option.name, said.map(str::to_owned)));
             }
             Values::Moment => {
@@ -149,7 +162,11 @@ pub(crate) fn said(analysis: &Analysis, question: &Question) -> Vec<String> {
         let value = question.options.get(option.name).map(String::as_str);
         let value = match option.values {
             Values::OneOf(_) => None,
-            Values::Filter | Values::Subject | Values::Device | Values::Moment => value,
+            Values::Filter
+            | Values::Checked(_)
+            | Values::Subject
+            | Values::Device
+            | Values::Moment => value,
             Values::Duration(unsaid) | Values::Number(unsaid) => Some(value.unwrap_or(unsaid)),
         };
         value.map(|value| format!("{} {value}", option.name.replace('-', " ")))

@@ -18,6 +18,7 @@ use object_store::{ObjectMeta, ObjectStoreExt};
 use record::{GpuSpan, Job, JobDay, NodeDay, Record, TABLES};
 use report::{Coverage, SkippedFile};
 
+use crate::coverage::History;
 use crate::engine::Engine;
 use crate::function::Known;
 use crate::gpu_history::GpuHistory;
@@ -27,10 +28,11 @@ use crate::lake_table::{Chosen, LakeTable, STORE_URL};
 use crate::listing::Listing;
 use crate::option::Asked;
 use crate::pieces::Pieces;
+use crate::policy::Policies;
 use crate::shared_read::{self, Shared};
 use crate::{
-    Analysis, Judgement, Question, Refused, TERMS, Term, allocation, backfill, coverage, function,
-    memory, nearest, option, term,
+    Analysis, Question, Refused, TERMS, Term, allocation, backfill, coverage, function, memory,
+    nearest, option, term,
 };
 
 /// One question's view of the lake.
@@ -39,6 +41,7 @@ pub struct Session {
     store: Arc<HeldFiles>,
     trackers: Arc<Trackers>,
     question: Question,
+    policies: Arc<Policies>,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -87,7 +90,10 @@ impl Session {
             None => config,
         };
         let context = question.memory.context(config)?;
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let (policies, skipped) =
+            Policies::read(lake, trackers, &question.clusters, &question.judgement).await?;
+        let policies = Arc::new(policies);
+        let seen = Arc::new(Mutex::new(Seen { skipped, ..Seen::default() }));
         let listing = Arc::new(Listing::new(lake, trackers, is_careful, question.engine.is_some()));
         context.register_object_store(&STORE_URL, listing.store.clone());
         let sight = &question.sight;
@@ -122,7 +128,7 @@ impl Session {
         }
         let spans = GpuSpanTable::new(listing.clone(), question.clusters.clone(), seen.clone());
         put(GpuSpan::TABLE.name, &GpuSpan::TABLE, Arc::new(spans))?;
-        for function in Known::of(question).functions() {
+        for function in Known::of(question, &policies).functions() {
             context.register_udf(function);
         }
         for aggregate in function::aggregates() {
@@ -171,7 +177,7 @@ impl Session {
         let hidden = sight.hidden();
         let is_seen = |term: &&Term| mentions(term) && !hidden.contains(&term.name);
         for term in TERMS.into_iter().filter(is_seen) {
-            let view = term::create_view(term, question, &pieces);
+            let view = term::create_view(term, question, &policies, &pieces);
             context
                 .sql(&view)
                 .await
@@ -180,12 +186,12 @@ impl Session {
         let holds = trackers
             .iter()
             .map(|(cluster, tracker)| (cluster.clone(), tracker.hold().as_micros() as i64));
-        let asked = backfill::Asked::new(question, holds.collect());
+        let asked = backfill::Asked::new(question, &policies, holds.collect());
         for (name, table) in backfill::tables(&asked) {
             make(name, Arc::new(table))?;
         }
         let (question, store) = (question.clone(), listing.store.clone());
-        Ok(Session { context, store, trackers: trackers.clone(), question, seen })
+        Ok(Session { context, store, trackers: trackers.clone(), question, policies, seen })
     }
 
     /// What one of our own statements gives.
@@ -206,7 +212,7 @@ impl Session {
     }
 
     async fn rows_from(&self, engine: &dyn Engine, frame: DataFrame) -> Result<Vec<RecordBatch>> {
-        let known = Known::of(&self.question).written()?;
+        let known = Known::of(&self.question, &self.policies).written()?;
         let settings = frame.task_ctx().session_config().clone();
         let plan = frame.create_physical_plan().await?;
         let rows = engine.run(plan, &settings, known).await;
@@ -216,7 +222,7 @@ impl Session {
 
     /// What every GPU did in the period.
     pub(crate) async fn gpu_history(&self) -> Result<GpuHistory> {
-        let spans = term::gpu_spans(&self.question.period, self.question.known_end());
+        let spans = term::gpu_spans(&self.question, &self.policies);
         GpuHistory::read(&self.context, &spans).await
     }
 
@@ -250,9 +256,9 @@ impl Session {
         sql: &str,
         parameters: &[(&'static str, Option<String>)],
     ) -> Result<Vec<RecordBatch>> {
-        let values: Vec<(&str, ScalarValue)> = parameters
+        let values: Vec<(String, ScalarValue)> = parameters
             .iter()
-            .map(|(name, text)| (*name, ScalarValue::Utf8View(text.clone())))
+            .map(|(name, text)| (name.replace('-', "_"), ScalarValue::Utf8View(text.clone())))
             .collect();
         self.rows(context.sql(sql).await?.with_param_values(values)?).await
     }
@@ -295,8 +301,8 @@ impl Session {
         Ok((schema, batches, false))
     }
 
-    pub(crate) fn judgement(&self) -> &Judgement {
-        &self.question.judgement
+    pub(crate) fn policies(&self) -> &Policies {
+        &self.policies
     }
 
     /// How many files were opened to answer.
@@ -326,9 +332,9 @@ impl Session {
     }
 
     /// How much of the question's time was observed, and what could not be read of it.
-    pub(crate) fn coverage(&self) -> Result<Coverage> {
+    pub(crate) fn coverage(&self, history: History) -> Result<Coverage> {
         let mut coverage = Coverage {
-            clusters: coverage::clusters(&self.trackers, &self.question)?,
+            clusters: coverage::clusters(&self.trackers, &self.question, history)?,
             skipped: self.seen.lock().expect("no holder of this lock panics").skipped.clone(),
             ends_at_newest: self.question.period_end.as_ref().and_then(|end| end.newest),
         };

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
-use lake::{Lake, LakeFile};
+use lake::{FileUse, Lake, LakeFile};
 use record::TABLES;
 use report::{Column, Coverage, Period, Report, SkippedFile, Table, Unit, Value};
 
+use crate::coverage::{self, History};
 use crate::{Memory, Question, analysis, run};
 
-/// What is kept, and the collections and rejects of the last month.
+/// What is kept, how much room it takes, and the collections and rejects of the last month.
 pub async fn status(
     lake: &Lake,
     zone: &TimeZone,
@@ -23,7 +24,7 @@ pub async fn status(
         memory: memory.clone(),
         ..Question::about(Period { start, end: now, zone: zone.clone() })
     };
-    let mut reports = vec![holdings(lake, zone, now).await?];
+    let mut reports = vec![holdings(lake, zone, now).await?, disk_use(lake, zone, now).await?];
     for name in ["collections", "rejects"] {
         reports.push(run(lake, analysis(name)?, &month).await?);
     }
@@ -74,17 +75,12 @@ pub async fn holdings(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Re
             ]);
         }
     }
-    let column = |name: &str, heading: &str, unit| Column {
-        name: name.to_owned(),
-        heading: heading.to_owned(),
-        unit,
-    };
     let whole = Question::about(crate::whole_period(lake, zone, now).await?);
     Ok(Report {
         name: "status".to_owned(),
         title: format!("What is kept in {}?", lake.place()),
         coverage: Coverage {
-            clusters: crate::coverage::clusters(&trackers, &whole)?,
+            clusters: coverage::clusters(&trackers, &whole, History::Gpus)?,
             skipped,
             ends_at_newest: None,
         },
@@ -105,4 +101,42 @@ pub async fn holdings(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Re
         charts: Vec::new(),
         notes: vec!["Dates are in UTC; a job lies on the date of its submission.".to_owned()],
     })
+}
+
+/// The size of all files, by what they are for.
+async fn disk_use(lake: &Lake, zone: &TimeZone, now: Timestamp) -> Result<Report> {
+    let used = lake.disk_use().await?;
+    let rows = [
+        ("tables", used.tables),
+        ("raw scheduler output", used.raw),
+        ("state of collecting", used.state),
+        ("total", used.total()),
+    ];
+    let row = |(part, FileUse { files, bytes }): (&str, FileUse)| {
+        vec![
+            Value::Text(part.to_owned()),
+            Value::Integer(bytes as i64),
+            Value::Integer(files as i64),
+        ]
+    };
+    Ok(Report {
+        name: "disk-use".to_owned(),
+        title: "Disk use".to_owned(),
+        period: Period { start: now, end: now, zone: zone.clone() },
+        coverage: Coverage::default(),
+        table: Table {
+            columns: vec![
+                column("part", "Part", Unit::Label),
+                column("bytes", "Size", Unit::Bytes),
+                column("files", "Files", Unit::Count),
+            ],
+            rows: rows.into_iter().map(row).collect(),
+        },
+        charts: Vec::new(),
+        notes: vec!["`plimsoll prune` deletes old raw scheduler output.".to_owned()],
+    })
+}
+
+fn column(name: &str, heading: &str, unit: Unit) -> Column {
+    Column { name: name.to_owned(), heading: heading.to_owned(), unit }
 }

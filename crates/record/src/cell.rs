@@ -1,5 +1,6 @@
 //! Which Rust type fills which Arrow column, both ways.
 
+use std::cmp::Ordering;
 use std::convert::identity;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -28,6 +29,9 @@ pub trait Cell: Sized {
 
     /// Hashes the cell; equal ones hash the same.
     fn hash_cell(&self, hasher: &mut impl Hasher);
+
+    /// A total order in which an unknown value is the least.
+    fn compare(&self, other: &Self) -> Ordering;
 }
 
 /// The type of every moment: microseconds since the epoch, in UTC.
@@ -38,7 +42,7 @@ fn moment_type() -> DataType {
 /// One cell type and its optional form: how it is made into an array (from a reference, so that
 /// a text is not copied on the way), and how the cells come out.
 macro_rules! cell {
-    ($rust:ty, $type:expr, $array:ty, |$cell:ident| $to:expr, $bits:expr, |$built:ident| $finish:expr, |$read:ident| $cells:expr) => {
+    ($rust:ty, $type:expr, $array:ty, |$cell:ident| $to:expr, $bits:expr, $compare:expr, |$built:ident| $finish:expr, |$read:ident| $cells:expr) => {
         impl Cell for Option<$rust> {
             const NULLABLE: bool = true;
 
@@ -76,6 +80,13 @@ macro_rules! cell {
                     Cell::hash_cell(cell, hasher);
                 }
             }
+
+            fn compare(&self, other: &Self) -> Ordering {
+                match (self, other) {
+                    (Some(one), Some(other)) => Cell::compare(one, other),
+                    _ => self.is_some().cmp(&other.is_some()),
+                }
+            }
         }
 
         impl Cell for $rust {
@@ -101,6 +112,10 @@ macro_rules! cell {
                 let $cell = self;
                 Hash::hash(&$bits($to), hasher);
             }
+
+            fn compare(&self, other: &Self) -> Ordering {
+                $compare(self, other)
+            }
         }
     };
 }
@@ -111,24 +126,40 @@ cell!(
     StringArray,
     |cell| cell.as_str(),
     identity,
+    Ord::cmp,
     |array| array,
     |cells| Ok(cells.map(|cell| cell.map(Text::from)).collect())
 );
-cell!(i64, DataType::Int64, Int64Array, |cell| *cell, identity, |array| array, |cells| Ok(
-    cells.collect()
-));
-cell!(f64, DataType::Float64, Float64Array, |cell| *cell, f64::to_bits, |array| array, |cells| Ok(
-    cells.collect()
-));
-cell!(bool, DataType::Boolean, BooleanArray, |cell| *cell, identity, |array| array, |cells| Ok(
-    cells.collect()
-));
+cell!(i64, DataType::Int64, Int64Array, |cell| *cell, identity, Ord::cmp, |array| array, |cells| {
+    Ok(cells.collect())
+});
+cell!(
+    f64,
+    DataType::Float64,
+    Float64Array,
+    |cell| *cell,
+    f64::to_bits,
+    f64::total_cmp,
+    |array| array,
+    |cells| Ok(cells.collect())
+);
+cell!(
+    bool,
+    DataType::Boolean,
+    BooleanArray,
+    |cell| *cell,
+    identity,
+    Ord::cmp,
+    |array| array,
+    |cells| Ok(cells.collect())
+);
 cell!(
     Timestamp,
     moment_type(),
     TimestampMicrosecondArray,
     |cell| cell.as_microsecond(),
     identity,
+    Ord::cmp,
     |array| array.with_timezone("UTC"),
     |cells| {
         let moment = |cell| Timestamp::from_microsecond(cell).map_err(|error| error.to_string());

@@ -4,6 +4,7 @@
 //! it knows no file, no scheduler and no SQL.
 
 mod attempt;
+mod availability;
 mod cell;
 #[macro_use]
 mod macros;
@@ -13,12 +14,14 @@ mod gpu_sample;
 mod gpu_span;
 mod job;
 mod job_day;
+mod job_merge;
 mod live;
 pub mod node_list;
 mod node_share;
 mod node_span;
 mod queue_span;
 mod reject;
+mod site_policy;
 
 use std::fmt::Debug;
 use std::hash::Hasher;
@@ -31,25 +34,26 @@ use jiff::Timestamp;
 pub use smol_str::SmolStr as Text;
 
 pub use attempt::{Attempt, Attempts};
+pub use availability::{Availability, Away, away};
 pub use cell::Cell;
 pub use collection::Collection;
 pub use gpu_sample::GpuSample;
 pub use gpu_span::{GpuSpan, Looks, spans_of};
 pub use job::{Job, Usage, is_final_state};
 pub use job_day::{DaySums, JobDay, NodeDay, in_kib, millionths};
+pub use job_merge::AttemptExtent;
 pub use live::{
     AccessPoint, GpuCount, JobCount, Live, Negotiator, RecentUse, Seen, SeenNode, SinkHealth,
     SourceHealth, gpu_counts, is_nonsense, job_counts,
 };
-pub use node_share::{
-    GpuModel, IdleGpu, Share, away, cpu_shares, gpu_models, gpu_shares, memory_shares,
-};
+pub use node_share::{GpuModel, IdleGpu, Share, cpu_shares, gpu_models, gpu_shares, memory_shares};
 pub use node_span::NodeSpan;
 pub use queue_span::QueueSpan;
 pub use reject::Reject;
+pub use site_policy::SitePolicy;
 
 /// Every table, in the order in which documents and `status` list them.
-pub static TABLES: [&Table; 9] = [
+pub static TABLES: [&Table; 10] = [
     &Job::TABLE,
     &JobDay::TABLE,
     &NodeDay::TABLE,
@@ -59,6 +63,7 @@ pub static TABLES: [&Table; 9] = [
     &QueueSpan::TABLE,
     &Collection::TABLE,
     &Reject::TABLE,
+    &SitePolicy::TABLE,
 ];
 
 /// A row of a table.
@@ -73,7 +78,7 @@ pub trait Record: Sized + Clone + PartialEq + Debug + Send + Sync + 'static {
     /// The moment whose UTC date is the row's partition.
     fn moment(&self) -> Timestamp;
 
-    /// When its source was asked: of two rows with one key the later one counts.
+    /// When its source was asked.
     fn observed_time(&self) -> Timestamp;
 
     /// The rows as Arrow columns, in the order of [`Table::columns`].
@@ -95,8 +100,52 @@ pub trait Record: Sized + Clone + PartialEq + Debug + Send + Sync + 'static {
     /// Hashes what [`says_the_same`](Record::says_the_same) compares.
     fn hash_content(&self, hasher: &mut impl Hasher);
 
+    /// Orders rows by the columns that come from the latest observation.
+    fn compare_latest(&self, other: &Self) -> std::cmp::Ordering;
+
+    /// Merges two observations with one key. The result does not depend on the order in which
+    /// observations are merged, nor on how often. Without a rule of its own a table keeps the row
+    /// that was observed later.
+    fn merge(&self, other: &Self) -> MergeOutcome<Self> {
+        let order = self.observed_time().cmp(&other.observed_time());
+        match order.then_with(|| self.compare_latest(other)) {
+            std::cmp::Ordering::Less => MergeOutcome::Second,
+            _ => MergeOutcome::First,
+        }
+    }
+
+    /// Merges a row that was derived again from the archive with the stored row of its key, which
+    /// may hold values that the archive does not have.
+    fn rederive(&self, _stored: &Self) -> MergeOutcome<Self> {
+        MergeOutcome::First
+    }
+
     /// Orders rows as they lie in a file, so that row-group statistics prune.
     fn compare_place(&self, other: &Self) -> std::cmp::Ordering;
+}
+
+/// The result of merging two rows.
+#[derive(Debug, PartialEq)]
+pub enum MergeOutcome<R> {
+    /// The first row, unchanged.
+    First,
+    /// The second row, unchanged.
+    Second,
+    /// A row with values of both.
+    New(Box<R>),
+}
+
+/// How a column of two observations with one key becomes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeRule {
+    /// The value of the latest observation, known or not.
+    Latest,
+    /// The latest known value.
+    Kept,
+    /// A measurement: the most complete one.
+    Measured,
+    /// Computed from the merged row.
+    Derived,
 }
 
 /// A record that holds over a time, made of repeated observations of one thing.
@@ -144,6 +193,7 @@ pub struct Column {
     /// Blank for a name, a word or a count.
     pub unit: &'static str,
     pub meaning: &'static str,
+    pub merge_rule: MergeRule,
 }
 
 /// What the cells of a column are.

@@ -1,11 +1,11 @@
-//! The `record!` macro: one line a column gives the field, the Arrow field, both conversions
-//! and the documentation.
+//! The `record!` macro: one line a column gives the field, the Arrow field, both conversions,
+//! the merge rule and the documentation.
 
 macro_rules! record {
     (
         $meaning:literal
-        pub struct $name:ident in $table:literal key [$($key:ident),*] sort [$($sort:ident),*] moment $moment:ident observed $observed:ident {
-            $($field:ident: $type:ty, $unit:literal, $doc:literal;)*
+        pub struct $name:ident in $table:literal key [$($key:ident),*] sort [$($sort:ident),*] moment $moment:ident observed $observed:ident $(merge $merge:ident)? {
+            $($field:ident: $type:ty $([$rule:ident])?, $unit:literal, $doc:literal;)*
         }
     ) => {
         #[doc = $meaning]
@@ -30,6 +30,7 @@ macro_rules! record {
                     nullable: <$type as $crate::Cell>::NULLABLE,
                     unit: $unit,
                     meaning: $doc,
+                    merge_rule: merge_rule!($($rule)?),
                 }),*],
             };
 
@@ -86,12 +87,102 @@ macro_rules! record {
                 })*
             }
 
+            fn compare_latest(&self, other: &Self) -> std::cmp::Ordering {
+                std::cmp::Ordering::Equal
+                    $(.then_with(|| compare_latest!([$($rule)?] &self.$field, &other.$field)))*
+            }
+
+            $(
+                fn merge(&self, other: &Self) -> $crate::MergeOutcome<Self> {
+                    $crate::$merge::merge(self, other)
+                }
+
+                fn rederive(&self, stored: &Self) -> $crate::MergeOutcome<Self> {
+                    $crate::$merge::rederive(self, stored)
+                }
+            )?
+
             fn compare_place(&self, other: &Self) -> std::cmp::Ordering {
                 std::cmp::Ordering::Equal $(.then_with(|| self.$sort.cmp(&other.$sort)))*
                     .then_with(|| self.compare_key(other))
             }
         }
+
+        kept_columns!([$($merge)?] $name { $($field [$($rule)?])* });
     };
+}
+
+/// The merge rule of a column by its mark in `record!`.
+macro_rules! merge_rule {
+    () => {
+        $crate::MergeRule::Latest
+    };
+    (kept) => {
+        $crate::MergeRule::Kept
+    };
+    (measured) => {
+        $crate::MergeRule::Measured
+    };
+    (derived) => {
+        $crate::MergeRule::Derived
+    };
+}
+
+/// Orders two cells of a column of the latest observation; those of other columns are equal.
+macro_rules! compare_latest {
+    ([] $one:expr, $other:expr) => {
+        $crate::Cell::compare($one, $other)
+    };
+    ([$rule:ident] $one:expr, $other:expr) => {
+        std::cmp::Ordering::Equal
+    };
+}
+
+/// Gives a record with a merge rule of its own access to its columns that are marked `kept`.
+macro_rules! kept_columns {
+    ([] $name:ident { $($columns:tt)* }) => {};
+    ([$merge:ident] $name:ident { $($field:ident [$($rule:ident)?])* }) => {
+        impl $name {
+            /// The kept columns that have a value, a bit each.
+            pub(crate) fn known_columns(&self) -> u64 {
+                let (mut known, mut bit) = (0, 1);
+                $(known_column!([$($rule)?] self.$field, known, bit);)*
+                debug_assert_ne!(bit, 0, "there are more columns than bits");
+                known
+            }
+
+            /// Takes the values of `other` in the kept columns for which `takes` says so: it is given
+            /// the column's name, whether each side has a value, and how the values compare.
+            pub(crate) fn merge_kept(
+                &mut self,
+                other: &Self,
+                mut takes: impl FnMut(&'static str, (bool, bool), std::cmp::Ordering) -> bool,
+            ) {
+                $(merge_kept!([$($rule)?] self, other, $field, takes);)*
+            }
+        }
+    };
+}
+
+macro_rules! known_column {
+    ([kept] $cell:expr, $known:ident, $bit:ident) => {
+        if $cell.is_some() {
+            $known |= $bit;
+        }
+        $bit <<= 1;
+    };
+    ([$($rule:ident)?] $cell:expr, $known:ident, $bit:ident) => {};
+}
+
+macro_rules! merge_kept {
+    ([kept] $self:ident, $other:ident, $field:ident, $takes:ident) => {
+        let known = ($self.$field.is_some(), $other.$field.is_some());
+        let order = $crate::Cell::compare(&$self.$field, &$other.$field);
+        if $takes(stringify!($field), known, order) {
+            $self.$field.clone_from(&$other.$field);
+        }
+    };
+    ([$($rule:ident)?] $self:ident, $other:ident, $field:ident, $takes:ident) => {};
 }
 
 /// Makes a record with `start_time`, `end_time`, `last_seen_time` and `samples` a [`Span`](crate::Span).

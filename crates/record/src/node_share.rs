@@ -5,6 +5,7 @@
 //! counted by the node's own state, such as `drained`, where none can. What is not known is
 //! `unknown`. The shares of a resource add up to what the node has of it.
 
+use crate::availability::{Away, away};
 use crate::{NodeSpan, Text};
 
 /// A part of what a node has, and what it is to somebody who wants some.
@@ -35,42 +36,6 @@ pub struct GpuModel {
     pub allocated: Option<i64>,
 }
 
-/// Why no job can start on a node in such a state, the gravest reason; none if one can. The words
-/// of a state are those of `scontrol show node`, joined by `+`.
-///
-/// A node that is powered down to save energy is started when a job wants it, and one that is
-/// reserved or planned is there for somebody: these three take jobs.
-pub fn away(state: &str) -> Option<&'static str> {
-    let has = |words: &[&str]| state.split('+').any(|word| words.contains(&word));
-    // What runs on it keeps a node that is drained from being so.
-    let is_busy = has(&["ALLOCATED", "MIXED", "COMPLETING", "ALLOC"]);
-    Some(if has(&["FUTURE"]) {
-        "future"
-    } else if has(&["DOWN", "ERROR"]) {
-        "down"
-    } else if has(&["FAIL", "FAILING"]) {
-        "fail"
-    } else if has(&["DRAIN", "DRAINED", "DRAINING"]) {
-        if is_busy { "draining" } else { "drained" }
-    } else if has(&["UNKNOWN"]) {
-        "unknown"
-    } else if has(&["INVAL", "INVALID_REG", "INVALID"]) {
-        "invalid"
-    } else if has(&["MAINT", "MAINTENANCE"]) {
-        "maint"
-    } else if has(&["REBOOT_ISSUED", "REBOOT^"]) {
-        "reboot"
-    } else if has(&["POWERING_DOWN", "POWER_DOWN"]) {
-        "powering_down"
-    } else if has(&["BLOCKED"]) {
-        "blocked"
-    } else if has(&["NOT_RESPONDING", "NO_RESPOND"]) {
-        "not_responding"
-    } else {
-        return None;
-    })
-}
-
 /// The CPUs of a node; none where it does not say how many it has.
 pub fn cpu_shares(node: &NodeSpan) -> Vec<Share> {
     let Some(cpus) = node.cpus else { return Vec::new() };
@@ -91,7 +56,7 @@ pub fn memory_shares(node: &NodeSpan) -> Vec<Share> {
     let rest = (memory - allocated).max(0.0);
     vec![
         Share { state: "allocated", amount: allocated },
-        Share { state: away(&node.state).unwrap_or("idle"), amount: rest },
+        Share { state: away(&node.state).map_or("idle", Away::name), amount: rest },
     ]
 }
 
@@ -119,7 +84,7 @@ fn shares(node: &NodeSpan, total: i64, allocated: Option<i64>, free: &'static st
     let rest = (total - allocated).max(0);
     vec![
         Share { state: "allocated", amount: allocated as f64 },
-        Share { state: away(&node.state).unwrap_or(free), amount: rest as f64 },
+        Share { state: away(&node.state).map_or(free, Away::name), amount: rest as f64 },
     ]
 }
 
@@ -241,7 +206,15 @@ mod tests {
             ("IDLE+NOT_RESPONDING", false, "not_responding 80", "not_responding 8"),
             ("MIXED+MAINTENANCE", true, "allocated 32, maint 48", "allocated 2, maint 6"),
             ("IDLE+REBOOT_ISSUED", false, "reboot 80", "reboot 8"),
+            ("DOWN+REBOOT_ISSUED", false, "reboot 80", "reboot 8"),
             ("MIXED+FAIL", true, "allocated 32, fail 48", "allocated 2, fail 6"),
+            ("Claimed", true, "allocated 32, idle 48", "allocated 2, idle 6"),
+            ("Unclaimed", false, "idle 80", "idle 8"),
+            ("Claimed+Draining", true, "allocated 32, draining 48", "allocated 2, draining 6"),
+            ("Unclaimed+Draining", false, "drained 80", "drained 8"),
+            ("Owner+Prevented", false, "prevented 80", "prevented 8"),
+            ("Claimed+Owner", true, "allocated 32, prevented 48", "allocated 2, prevented 6"),
+            ("Absent", false, "down 80", "down 8"),
         ] {
             let (held_cpus, held_gpus) = if held { (32, 2) } else { (0, 0) };
             let node = node(state, (80, held_cpus), (8, held_gpus), ("", ""));

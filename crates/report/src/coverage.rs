@@ -23,10 +23,27 @@ pub struct ClusterCoverage {
     /// Days of the period, in UTC, that a collection of this cluster asked about once they, or
     /// the part of them in the period, were over.
     pub days_collected: i64,
+    /// Other days of the period that were imported from other tools.
+    pub imported: Vec<ImportedDays>,
     /// Days that the period touches.
     pub days: i64,
     /// When its scheduler was last asked; unknown if it never was.
     pub fresh_time: Option<Timestamp>,
+}
+
+/// Days whose history comes from another tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportedDays {
+    /// The tool, such as `gpureports`.
+    pub tool: String,
+    pub days: i64,
+}
+
+impl ClusterCoverage {
+    /// Days of the period that were collected or imported.
+    pub fn days_known(&self) -> i64 {
+        self.days_collected + self.imported.iter().map(|imported| imported.days).sum::<i64>()
+    }
 }
 
 /// A file that could not be read.
@@ -43,10 +60,11 @@ impl Coverage {
         if self.clusters.is_empty() {
             gaps.push("nothing was collected from any cluster".to_owned());
         }
-        for cluster in self.clusters.iter().filter(|cluster| cluster.days_collected < cluster.days)
-        {
-            let ClusterCoverage { cluster, days_collected, days, .. } = cluster;
-            gaps.push(format!("{cluster}: {days_collected} of {days} days are collected"));
+        for cluster in self.clusters.iter().filter(|cluster| cluster.days_known() < cluster.days) {
+            let how =
+                if cluster.imported.is_empty() { "collected" } else { "collected or imported" };
+            let (name, known, days) = (&cluster.cluster, cluster.days_known(), cluster.days);
+            gaps.push(format!("{name}: {known} of {days} days are {how}"));
         }
         gaps.extend(self.skipped.iter().map(|file| format!("{} could not be read", file.path)));
         gaps

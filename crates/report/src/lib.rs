@@ -23,7 +23,7 @@ mod unit;
 pub use bar_chart::{Bar, BarChart};
 pub use bars::{Amount, Band, Bars, Group, Layout, Part};
 pub use calendar::Rhythm;
-pub use coverage::{ClusterCoverage, Coverage, SkippedFile};
+pub use coverage::{ClusterCoverage, Coverage, ImportedDays, SkippedFile};
 pub use curves::{Curve, Curves, Point};
 pub use document::{Document, Section};
 pub use grid::{Cell, Cells, Columns, Grid, GridRow, Run};

@@ -46,7 +46,11 @@ pub enum Kind {
     BusyPrioritized,
     BusyOpenCapacity,
     BusyBackfill,
+    Draining,
     Drained,
+    Down,
+    Maintenance,
+    Rebooting,
     Prevented,
     /// Nothing is known of the GPU: it was not seen.
     Unobserved,

@@ -10,6 +10,9 @@ use crate::{Kind, Unit};
 pub struct Series {
     /// Where buckets begin, and where the last one ends.
     pub edges: Vec<Timestamp>,
+    /// Whether a bucket's amounts are of a part of it alone, one a bucket: a sum over half a day is no
+    /// day's sum. Means leave these buckets out.
+    pub partial: Vec<bool>,
     /// What the amounts are, such as `GPUs`.
     pub heading: String,
     pub unit: Unit,
@@ -28,6 +31,16 @@ pub struct Amounts {
     pub values: Vec<Option<f64>>,
     /// Over the whole period, for the legend; unknown if it is not known of any of it.
     pub mean: Option<f64>,
+}
+
+impl Amounts {
+    /// Sums by bucket, with their mean over the buckets that are known and not partial.
+    pub fn of_sums(name: &str, kind: Kind, values: Vec<Option<f64>>, partial: &[bool]) -> Amounts {
+        let whole = values.iter().zip(partial).filter(|(_, is_partial)| !**is_partial);
+        let whole: Vec<f64> = whole.filter_map(|(value, _)| *value).collect();
+        let mean = (!whole.is_empty()).then(|| whole.iter().sum::<f64>() / whole.len() as f64);
+        Amounts { name: name.to_owned(), kind, values, mean }
+    }
 }
 
 /// How often amounts occur.

@@ -16,6 +16,8 @@ pub enum Unit {
     Hours,
     GibibyteHours,
     Percent,
+    /// A difference of two percentages.
+    PercentagePoints,
     Seconds,
     /// Seconds that may be days, shown as SLURM writes them: `2-03:04:05`.
     Duration,
@@ -24,6 +26,8 @@ pub enum Unit {
     Time,
     /// A day of the site's calendar.
     Date,
+    /// The probability of a statistical test, shown with four decimals.
+    PValue,
     /// A number whose unit the program does not know, such as one from a user's own SQL.
     Plain,
 }
@@ -32,10 +36,17 @@ impl Unit {
     /// The unit's sign for programs; blank for names, counts and moments.
     pub fn sign(self) -> &'static str {
         match self {
-            Unit::Label | Unit::Count | Unit::Average | Unit::Time | Unit::Date | Unit::Plain => "",
+            Unit::Label
+            | Unit::Count
+            | Unit::Average
+            | Unit::Time
+            | Unit::Date
+            | Unit::PValue
+            | Unit::Plain => "",
             Unit::Hours => "h",
             Unit::GibibyteHours => "GiB h",
             Unit::Percent => "%",
+            Unit::PercentagePoints => "percentage points",
             Unit::Seconds | Unit::Duration => "s",
             Unit::Bytes => "B",
         }
@@ -61,6 +72,7 @@ impl Unit {
             Value::Number(number) if self == Unit::Bytes => bytes(*number),
             Value::Integer(number) if self == Unit::Duration => duration(*number as f64),
             Value::Number(number) if self == Unit::Duration => duration(*number),
+            Value::Number(number) if self == Unit::PValue => p_value(*number),
             Value::Integer(number) if self == Unit::Plain || self == Unit::Label => {
                 number.to_string()
             }
@@ -75,6 +87,12 @@ impl Unit {
 fn decimals(number: f64, unit: Unit) -> String {
     let decimals = if unit == Unit::Count { 0 } else { 1 };
     format!("{number:.decimals$}")
+}
+
+/// As statistical programs print it: smaller ones are told apart by nobody.
+fn p_value(probability: f64) -> String {
+    const SMALLEST: f64 = 0.0001;
+    if probability < SMALLEST { format!("<{SMALLEST}") } else { format!("{probability:.4}") }
 }
 
 /// Sets thousands apart with commas.
@@ -149,6 +167,16 @@ mod tests {
     fn what_has_no_unit_is_shown_as_it_is() {
         check(Unit::Plain, &Value::Integer(1_234_567), "1234567");
         check(Unit::Plain, &Value::Number(0.123456), "0.123456");
+    }
+
+    #[test]
+    fn a_tiny_p_value_is_below_a_bound_and_not_a_hundred_decimals() {
+        check(Unit::PValue, &Value::Number(3.2e-117), "<0.0001");
+        check(Unit::PValue, &Value::Number(0.0), "<0.0001");
+        check(Unit::PValue, &Value::Number(0.000_1), "0.0001");
+        check(Unit::PValue, &Value::Number(0.049_96), "0.0500");
+        check(Unit::PValue, &Value::Number(1.0), "1.0000");
+        check(Unit::PValue, &Value::Unknown, "-");
     }
 
     #[test]

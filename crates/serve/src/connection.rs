@@ -4,6 +4,7 @@
 
 use std::io;
 use std::net::IpAddr;
+use std::panic::resume_unwind;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,7 +58,10 @@ pub(crate) fn made_by(worker: &Handle, pages: Router) -> Router {
             let mut making = JoinSet::new();
             making.spawn_on(next.run(request), &worker);
             let made = making.join_next().await.expect("one was begun");
-            made.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
+            made.map_err(|error| match error.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                Err(_) => StatusCode::SERVICE_UNAVAILABLE, // the server stops
+            })
         }
     }))
 }

@@ -179,3 +179,108 @@ fn pages(app: &Arc<App>) -> Router {
 fn guarded(app: Arc<App>, pages: Router) -> Router {
     pages.layer(from_fn_with_state(app, access::admit)).layer(map_response(respond::guard))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt;
+
+    use axum::body::{Body, to_bytes};
+    use axum::http::{Request, StatusCode, header};
+    use tower::ServiceExt;
+    use tracing::field::{Field, Visit};
+    use tracing::span;
+
+    use super::*;
+    use crate::connection::Peer;
+
+    /// Keeps the text of each event.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<String>>>);
+
+    impl tracing::Subscriber for Log {
+        fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+            *metadata.level() == tracing::Level::ERROR
+        }
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(1)
+        }
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+        fn event(&self, event: &tracing::Event<'_>) {
+            let mut text = Text::default();
+            event.record(&mut text);
+            self.0.lock().unwrap().push(text.0);
+        }
+        fn enter(&self, _: &span::Id) {}
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    #[derive(Default)]
+    struct Text(String);
+
+    impl Visit for Text {
+        fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+            self.0 += &format!("{}={value:?} ", field.name());
+        }
+    }
+
+    fn app(folder: &std::path::Path) -> Arc<App> {
+        let site = Site {
+            lake: Lake::create(folder).unwrap(),
+            zone: TimeZone::UTC,
+            groups: BTreeMap::new(),
+            allocations: Vec::new(),
+            constants: BTreeMap::new(),
+            judgement: Arc::default(),
+            memory: Memory::default(),
+            metrics: MetricOptions::default(),
+            access: None,
+            now: Arc::new(|| Timestamp::UNIX_EPOCH),
+            fetch: |_| Err("nothing is fetched".to_owned()),
+            coordinators: None,
+            steps: None,
+        };
+        Arc::new(App::new(site).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_panic_in_a_handler_is_an_error_page_and_a_log_entry() {
+        let folder = tempfile::tempdir().unwrap();
+        let app = app(folder.path());
+        let panics = || async {
+            if true {
+                panic!("index 7 of {}", 3)
+            }
+        };
+        let pages =
+            Router::new().route("/gpus", get(panics)).route("/api/v1/clusters", get(panics));
+        let pages = connection::made_by(&Handle::current(), pages);
+        let in_place = Router::new().route("/metrics", get(panics));
+        let router = guarded(app, pages.merge(in_place));
+        let log = Log::default();
+        let _guard = tracing::subscriber::set_default(log.clone());
+        for (path, accepted, media_type) in [
+            ("/gpus", "text/html", "text/html; charset=utf-8"),
+            ("/api/v1/clusters", "*/*", "application/problem+json"),
+            ("/metrics", "text/plain", "text/plain; charset=utf-8"),
+        ] {
+            let request = Request::get(path)
+                .header(header::ACCEPT, accepted)
+                .extension(Peer("127.0.0.1".parse().unwrap()))
+                .body(Body::empty())
+                .unwrap();
+            let response = router.clone().oneshot(request).await.unwrap();
+            assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR, "{path}");
+            assert_eq!(response.headers()[header::CONTENT_TYPE], media_type, "{path}");
+            assert!(response.headers().contains_key(header::CONTENT_SECURITY_POLICY), "{path}");
+            let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+            let body = String::from_utf8(body.to_vec()).unwrap();
+            assert!(body.contains("Something went wrong."), "{path}: {body}");
+            assert!(!body.contains("index 7"), "{path}: {body}");
+            assert_eq!(body.contains("<nav"), path == "/gpus", "{path}: {body}");
+            let logged = log.0.lock().unwrap().pop().unwrap();
+            assert!(logged.contains("a request handler panicked"), "{logged}");
+            assert!(logged.contains(path) && logged.contains("index 7 of 3"), "{logged}");
+        }
+    }
+}

@@ -65,7 +65,8 @@ impl Metrics {
         if let Some(summed) = &*self.summed.lock().expect("no holder of this lock panics") {
             seen.take_lately(summed);
         }
-        let state = seen.state(&self.app.site.metrics, &self.app.site.judgement);
+        let policy = query::current_policy(&self.app.site.lake, &self.app.site.judgement).await?;
+        let state = seen.state(&self.app.site.metrics, &policy);
         let written = Arc::new(Written {
             prometheus: PROMETHEUS.part(&state),
             open_metrics: OPEN_METRICS.part(&state),

@@ -1,5 +1,9 @@
 //! Why there is no answer.
 
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -35,11 +39,30 @@ impl From<anyhow::Error> for Trouble {
             return Trouble::new(StatusCode::FORBIDDEN, hidden.to_string());
         }
         tracing::error!("cannot answer a request: {error:#}");
-        Trouble::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "Something went wrong. The server's log says what.",
-        )
+        Trouble::new(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL)
     }
+}
+
+const INTERNAL: &str = "Something went wrong. The server's log says what.";
+
+/// Runs the handler of a request. A panic in it is logged, and is an error as any other: one broken
+/// page must not end the connection without an answer.
+pub(crate) async fn catch_panic<T>(
+    path: &str,
+    answer: impl Future<Output = T>,
+) -> Result<T, Trouble> {
+    let mut answer = pin!(answer);
+    let caught = poll_fn(|context| {
+        // A future that panicked is not polled again.
+        catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context)))
+            .map_or_else(|panic| Poll::Ready(Err(panic)), |poll| poll.map(Ok))
+    });
+    caught.await.map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or(panic.downcast_ref::<String>().map(String::as_str));
+        tracing::error!(path, panic = text.unwrap_or_default(), "a request handler panicked");
+        Trouble::new(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL)
+    })
 }
 
 /// What a future gives, if it does so in time. It ends when nobody waits for it any more: neither

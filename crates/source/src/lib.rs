@@ -1,6 +1,7 @@
 //! Reads what schedulers print: a machine runs a command or asks a server, a parser turns the text into
 //! records.
 
+mod current_job;
 pub mod elasticsearch;
 pub mod htcondor;
 pub mod machine;
@@ -10,6 +11,7 @@ mod parsed;
 pub mod simulated;
 pub mod slurm;
 
+pub use current_job::{CurrentJob, Phase};
 pub use machine::{
     Command, Content, Failure, Hypertext, Letter, Live, Machine, MailServer, Method, Request,
     Response, Secret, Security, is_mail_address,

@@ -69,14 +69,59 @@ fn span(period: &Period) -> String {
 
 fn coverage(cluster: &ClusterCoverage, period: &Period) -> String {
     let days = if cluster.days == 1 { "day" } else { "days" };
-    let asked = match cluster.fresh_time {
-        Some(time) => format!("last asked {}", period.moment(time)),
-        None => "never asked".to_owned(),
+    let of_days = |known: i64| format!("{known} of {} {days}", cluster.days);
+    let imported = cluster.imported.iter();
+    let mut parts: Vec<String> = match cluster.days_collected {
+        0 if !cluster.imported.is_empty() => imported
+            .map(|it| format!("{} imported from {}", of_days(it.days), visible(&it.tool)))
+            .collect(),
+        collected => {
+            let imported =
+                imported.map(|it| format!("{} imported from {}", it.days, visible(&it.tool)));
+            [format!("{} collected", of_days(collected))].into_iter().chain(imported).collect()
+        }
     };
-    format!(
-        "{}: {} of {} {days} collected, {asked}",
-        visible(&cluster.cluster),
-        cluster.days_collected,
-        cluster.days
-    )
+    match cluster.fresh_time {
+        Some(time) => parts.push(format!("last asked {}", period.moment(time))),
+        None if cluster.imported.is_empty() => parts.push("never asked".to_owned()),
+        None => {}
+    }
+    format!("{}: {}", visible(&cluster.cluster), parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+    use report::ImportedDays;
+
+    use super::*;
+
+    fn check(days_collected: i64, imported: &[(&str, i64)], fresh: bool, expected: &str) {
+        let time = "2026-03-08T00:00:00Z".parse().unwrap();
+        let cluster = ClusterCoverage {
+            cluster: "holdout".to_owned(),
+            days_collected,
+            imported: imported
+                .iter()
+                .map(|(tool, days)| ImportedDays { tool: (*tool).to_owned(), days: *days })
+                .collect(),
+            days: 31,
+            fresh_time: fresh.then_some(time),
+        };
+        let period = Period { start: time, end: time, zone: TimeZone::UTC };
+        assert_eq!(coverage(&cluster, &period), expected);
+    }
+
+    #[test]
+    fn imported_days_are_named_by_their_tool() {
+        check(0, &[], false, "holdout: 0 of 31 days collected, never asked");
+        check(0, &[("gpureports", 31)], false, "holdout: 31 of 31 days imported from gpureports");
+        check(
+            5,
+            &[("gpureports", 26)],
+            true,
+            "holdout: 5 of 31 days collected, 26 imported from gpureports, last asked \
+             2026-03-08 00:00 UTC",
+        );
+    }
 }

@@ -31,12 +31,14 @@ pub(crate) fn awkward() -> Report {
                 ClusterCoverage {
                     cluster: "alder".into(),
                     days_collected: 14,
+                    imported: Vec::new(),
                     days: 15,
                     fresh_time: Some("2026-11-15T06:00:00Z".parse().unwrap()),
                 },
                 ClusterCoverage {
                     cluster: "birch".into(),
                     days_collected: 0,
+                    imported: Vec::new(),
                     days: 1,
                     fresh_time: None,
                 },
@@ -409,7 +411,7 @@ fn json_reads_back_as_it_was() {
     );
     assert_eq!(
         read["coverage"]["clusters"][1],
-        serde_json::json!({ "cluster": "birch", "days_collected": 0, "days": 1, "fresh_time": null })
+        serde_json::json!({ "cluster": "birch", "days_collected": 0, "imported": [], "days": 1, "fresh_time": null })
     );
     assert_eq!(read["coverage"]["ends_at_newest_data"], serde_json::Value::Null);
     let old: serde_json::Value = serde_json::from_str(&plain(&old(), "json")).unwrap();

@@ -18,11 +18,13 @@ fn lake_of_large_files() -> (TempDir, Lake) {
 
 fn running(id: u8, observed: &str) -> Job {
     let elapsed = time(observed).duration_since(time(MORNING)).as_secs();
-    Job {
+    let mut job = Job {
         elapsed_seconds: Some(elapsed),
         user: Some(["ann", "bob"][usize::from(id) % 2].into()),
         ..job(&id.to_string(), MORNING, observed, "RUNNING")
-    }
+    };
+    job.set_usage();
+    job
 }
 
 fn ended(id: u8, observed: &str, end: Timestamp) -> Job {
@@ -102,6 +104,32 @@ async fn what_is_said_again_of_jobs_that_ended_lately_needs_no_look_into_the_fil
     // More than twice as long ago as accounting may be late: it is looked for.
     let change = writer.upsert(&[again(&before)]).await.unwrap();
     assert_eq!(change, Change { added: 1, changed: 0 });
+}
+
+/// The row of a running job is replaced without being read; here it has to be.
+#[tokio::test]
+async fn a_known_value_of_a_running_job_is_kept_in_a_file_by_parts() {
+    let (_folder, lake) = lake_of_large_files();
+    let (noon, later) = ("2026-01-01T12:00:00Z", "2026-01-01T13:00:00Z");
+    let with_qos = |id, observed| Job { qos: Some("high".into()), ..running(id, observed) };
+    let measured = job("1", MORNING, noon, "COMPLETED");
+    upsert(&lake, &[measured.clone(), with_qos(2, noon), with_qos(3, noon)]).await;
+    let purged = Job {
+        observed_time: time(later),
+        total_cpu_seconds: None,
+        max_rss_mb: None,
+        usage_source: None,
+        ..measured.clone()
+    };
+    upsert(&lake, &[purged, with_qos(2, later), running(3, later)]).await;
+    let mut jobs = rows::<Job>(&lake).await;
+    jobs.sort_by(|one, other| one.job_id.cmp(&other.job_id));
+    let qos: Vec<Option<&str>> = jobs.iter().map(|job| job.qos.as_deref()).collect();
+    assert_eq!(qos, [None, Some("high"), Some("high")]);
+    assert_eq!(jobs[2].earlier_values.as_deref(), Some("qos=sacct/started/2026-01-01T12:00:00Z"));
+    assert_eq!(jobs[2].elapsed_seconds, Some(12_600)); // from 9:30 to 13:00
+    assert_eq!((jobs[0].max_rss_mb, jobs[0].total_cpu_seconds), (Some(10.0), Some(60.0)));
+    assert_eq!(jobs[0].cpu_efficiency, measured.cpu_efficiency);
 }
 
 #[tokio::test]

@@ -11,14 +11,15 @@ use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use lake::{Heard, OpenJob, Snapshot};
+use lake::{GpuModels, Heard, OpenJob, Snapshot};
 use record::{
-    Collection, GpuSample, Job, JobCount, QueueSpan, Reject, Seen, Text, gpu_counts, job_counts,
+    Collection, GpuSample, Job, JobCount, NodeSpan, QueueSpan, Reject, Seen, SeenNode, Text,
+    gpu_counts, job_counts,
 };
 use source::Machine;
 use source::htcondor::{
-    CondorHistory, CondorQ, CondorStatus, Daemon, Daemons, Queued, condor_history_of, condor_q,
-    condor_status_with_models_of, daemons,
+    CondorHistory, CondorQ, Daemon, Daemons, PoolObservation, PoolSlots, Queued, condor_history_of,
+    condor_q, condor_status_with_models_of, daemons, gpu_types,
 };
 
 use super::fetch::Question;
@@ -31,8 +32,8 @@ const QUEUES_AT_ONCE: usize = 4;
 /// How many GPUs are asked for by name at the most: a word of a command may have 128 KiB in Linux.
 const MOST_NAMELESS_GPUS: usize = 2000;
 
-/// For how long an access point that the pool no longer lists is still asked: one that is down for
-/// an hour is not gone.
+/// For how long an access point that the pool no longer lists is still asked, and a machine is out of
+/// service rather than no part of the pool: one that is down for an hour is not gone.
 const ABSENCE: SignedDuration = SignedDuration::from_hours(24);
 
 /// What runs by a look at a queue.
@@ -88,35 +89,63 @@ impl Collector {
         self.take_queues(&looks).await
     }
 
-    /// Takes looks at the GPUs. Those whose model an answer does not tell are asked for by name from
-    /// then on, for as long as they are there.
+    /// Takes samples of the GPUs and snapshots of the machines. GPUs whose model an answer does not have are
+    /// queried by name from then on, for as long as they are there.
     pub(super) async fn take_slots(&mut self, looks: &[Answer]) -> Result<()> {
-        let (mut samples, mut runs) = (Vec::new(), Vec::new());
+        let (mut samples, mut runs, mut snapshots) = (Vec::new(), Vec::new(), Vec::new());
         let looks: Vec<&Answer> = looks.iter().filter(|look| !look.is_about_daemons()).collect();
         let Some(last) = looks.last().map(|look| look.asked.time) else { return Ok(()) };
         for look in looks {
-            let parser = CondorStatus::new(&self.cluster.name, look.asked.time);
+            let time = look.asked.time;
+            let parser = PoolSlots::new(&self.cluster.name, time, self.hold());
             let read = self.read(look, parser)?;
-            if read.is_look() {
+            let is_look = read.is_look();
+            let (mut gpus, mut machines) = (Vec::new(), Vec::new());
+            for record in read.records {
+                match record {
+                    PoolObservation::Gpu(gpu) => gpus.push(gpu),
+                    PoolObservation::Machine(machine) => machines.push(machine),
+                }
+            }
+            if is_look {
                 let asked_for = &self.writer.tracker().nameless_gpus;
                 let is_wanted = |sample: &&GpuSample| {
                     sample.device_name.is_none() || asked_for.contains(&*sample.gpu_id)
                 };
-                let wanted: BTreeSet<String> = read
-                    .records
-                    .iter()
-                    .filter(is_wanted)
-                    .map(|sample| sample.gpu_id.to_string())
-                    .collect();
+                let wanted: BTreeSet<String> =
+                    gpus.iter().filter(is_wanted).map(|sample| sample.gpu_id.to_string()).collect();
                 self.writer.set_nameless_gpus(wanted);
-                let rows = gpu_counts(&read.records);
-                self.live.gpus = Some(Seen { time: look.asked.time, rows });
+                self.writer.learn_gpu_models(&gpus);
+                self.live.gpus = Some(Seen { time, rows: gpu_counts(&gpus) });
+                snapshots.extend(self.machines_at(time, machines));
             }
-            samples.extend(read.records);
+            samples.extend(gpus);
             runs.push((read.collection, read.rejects));
         }
-        let change = self.sample(&samples, last).await?;
+        let mut change = self.writer.observe(snapshots).await?;
+        change += self.sample(&samples, last).await?;
         self.keep(runs, change).await
+    }
+
+    /// The machines of a snapshot, with those that the pool listed before and no longer lists. None if it
+    /// lists no machine at all: a collector that was just restarted does not know them yet.
+    fn machines_at(
+        &mut self,
+        time: Timestamp,
+        mut machines: Vec<SeenNode>,
+    ) -> Option<Snapshot<NodeSpan>> {
+        if machines.is_empty() {
+            return None;
+        }
+        let end_time = time.checked_add(self.hold()).unwrap_or(Timestamp::MAX);
+        if let Some(before) = self.live.nodes.take() {
+            let names: HashSet<Text> = machines.iter().map(|seen| seen.node.node.clone()).collect();
+            let gone = before.rows.into_iter().filter(|seen| !names.contains(&seen.node.node));
+            machines.extend(gone.filter_map(|seen| absent(seen, time, end_time)));
+        }
+        let nodes = machines.iter().map(|seen| seen.node.clone()).collect();
+        self.live.nodes = Some(Seen { time, rows: machines });
+        Some(Snapshot::of_all(time, nodes))
     }
 
     /// Finds the negotiators and the access points of the pool, and those that were there within a day.
@@ -166,7 +195,10 @@ impl Collector {
                 for queued in read.records {
                     match queued {
                         Queued::Waiting(span) => spans.push(span),
-                        Queued::Running(execution) => executions.push(execution),
+                        Queued::Running(mut execution) => {
+                            set_gpu_types(&mut execution, &self.writer.tracker().gpu_models);
+                            executions.push(execution);
+                        }
                     }
                 }
                 self.live.put_queue(name, time, counts(&spans, &executions, time));
@@ -233,7 +265,10 @@ impl Collector {
             let name = answer.access_point().unwrap_or_default().to_owned();
             let (since, end) = answer.asked.window.context("an answer about no window")?;
             let parser = CondorHistory::new(&self.cluster.name, answer.asked.time);
-            let read = self.read(answer, parser)?;
+            let mut read = self.read(answer, parser)?;
+            for execution in &mut read.records {
+                set_gpu_types(execution, &self.writer.tracker().gpu_models);
+            }
             match &read.collection.error {
                 Some(error) => {
                     heard.failures.insert(name, error.to_string());
@@ -299,6 +334,58 @@ impl Collector {
         }
         Ok(())
     }
+}
+
+/// A machine that the pool no longer lists, as `Absent`: it is out of service since it was last listed. None
+/// once that is a day ago.
+fn absent(seen: SeenNode, time: Timestamp, end_time: Timestamp) -> Option<SeenNode> {
+    const STATE: &str = "Absent";
+    let node = seen.node;
+    let last_listed = match (&*node.state, node.reason_time) {
+        (STATE, Some(time)) => time,
+        _ => node.last_seen_time,
+    };
+    if time.duration_since(last_listed) > ABSENCE {
+        return None;
+    }
+    let node = NodeSpan {
+        start_time: time,
+        end_time,
+        last_seen_time: time,
+        samples: 1,
+        state: STATE.into(),
+        reason: Some("not listed by the pool's collector".into()),
+        reason_user: None,
+        reason_time: Some(last_listed),
+        alloc_cpus: node.cpus.map(|_| 0),
+        alloc_memory_mb: node.memory_mb.map(|_| 0.0),
+        alloc_gpus: node.gpus.map(|_| 0),
+        alloc_gpu_types: None,
+        ..node
+    };
+    Some(SeenNode { node, cpu_load: None, free_memory_mb: None, weight: None })
+}
+
+/// Gives an execution the models of its GPUs, which the job history names by their ids alone. An execution
+/// without ids has the model of its machine if that has one model only. Where a model is missing, all
+/// stay unknown: a part of them would read as fewer GPUs.
+pub(super) fn set_gpu_types(job: &mut Job, models: &GpuModels) {
+    if job.gpu_types.is_some() {
+        return;
+    }
+    let Some(of_machine) = job.node_list.as_deref().and_then(|machine| models.get(machine)) else {
+        return;
+    };
+    let found: Option<Vec<&str>> = match job.gpu_ids.as_deref() {
+        Some(ids) => ids.split(',').map(|id| of_machine.get(id).map(String::as_str)).collect(),
+        None => {
+            let different: BTreeSet<&str> = of_machine.values().map(String::as_str).collect();
+            let gpus = job.alloc_gpus.and_then(|gpus| usize::try_from(gpus).ok());
+            let only = different.first().filter(|_| different.len() == 1);
+            only.zip(gpus).map(|(model, gpus)| vec![*model; gpus])
+        }
+    };
+    job.gpu_types = found.and_then(gpu_types);
 }
 
 /// What the ids of an access point's jobs begin with: `ap1.example.org#12.0`.

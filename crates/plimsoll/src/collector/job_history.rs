@@ -1,18 +1,17 @@
 //! A pool's job ads in Elasticsearch or OpenSearch, asked beside its access points: under the same
 //! keys, so that what both tell counts once.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use jiff::tz::TimeZone;
 use lake::Heard;
-use record::Job;
 use source::Machine;
 use source::elasticsearch::JobDocuments;
 
-use super::{Answer, Collector, Key, Wanted, fetch, key, plan};
+use super::htcondor::set_gpu_types;
+use super::{Answer, Collector, Wanted, fetch, plan};
 use crate::config::SearchServer;
 
 impl Collector {
@@ -56,13 +55,9 @@ impl Collector {
         let parser = JobDocuments::new(&self.cluster.name, answer.asked.time);
         let mut read = self.read(answer, parser)?;
         let is_answered = read.collection.error.is_none();
-        // What the access point itself said stays: a document may leave out a part of the ad.
-        let records = read.records.iter();
-        let keys = records.map(|job| (job.job_id.as_str(), job.submit_time, job.attempt));
-        let known = self.writer.jobs(keys).await?;
-        let is_told = |job: &&Job| job.is_complete && job.source == "condor_history";
-        let told: HashSet<Key> = known.iter().filter(is_told).map(key).collect();
-        read.records.retain(|job| !told.contains(&key(job)));
+        for execution in &mut read.records {
+            set_gpu_types(execution, &self.writer.tracker().gpu_models);
+        }
         let change = self.writer.upsert(&read.records).await?;
         self.keep(vec![(read.collection, read.rejects)], change).await?;
         Ok(is_answered)

@@ -17,6 +17,7 @@ use indicatif::ProgressBar;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::{Change, Lake, LateSample, OpenJob, Writer};
+use query::Judgement;
 use record::{Collection, GpuSample, Job, Live, Reject, Text, is_nonsense};
 use source::{Machine, Parsed, Parser, Rejected};
 
@@ -143,11 +144,26 @@ impl Collector {
         Ok(Collector { archives: false, ..Collector::open(lake, cluster, run).await? })
     }
 
+    /// Stores the site policy of the configuration, with the time of this collection, if the newest
+    /// stored one is another. Without any rule there is nothing to store first.
+    pub(crate) async fn store_policy(&mut self, policy: &Judgement) -> Result<()> {
+        let rows =
+            query::policy_rows(policy, &self.cluster.name, "configuration", self.run, self.run);
+        let stored = self.writer.newest_policy().await?;
+        let is_first = stored.is_empty() && rows.len() == 1;
+        if !is_first && !query::is_same_policy(&rows, &stored) {
+            self.writer.put_policy(&rows).await?;
+        }
+        Ok(())
+    }
+
     pub(crate) async fn finish(mut self) -> Result<Summary> {
         let hold = self.hold();
         self.writer.set_hold(hold);
-        if self.archives {
-            self.keep_last_seen().await?;
+        match self.archives {
+            true => self.keep_last_seen().await?,
+            // The next collection of the archive compares its machines with these.
+            false => self.writer.put_live(&self.live).await?,
         }
         self.writer.finish().await?;
         Ok(self.summary)

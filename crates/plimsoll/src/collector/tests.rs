@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use jiff::civil::Date;
 use lake::Trackers;
-use record::{GpuSpan, QueueSpan, Record, Text};
+use query::Preemptible;
+use record::{GpuSpan, NodeSpan, QueueSpan, Record, SitePolicy, Text};
 use source::simulated::{Scale, Simulated, Site, TrueAttempt};
 use source::slurm::Backfill;
 use source::{Command, Failure};
@@ -439,6 +440,27 @@ async fn a_real_pool_is_collected_whole() {
     let (ended, running): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.is_complete);
     assert_eq!((ended.len(), running.len()), (57, 17));
     assert!(running.iter().all(|job| job.state == "RUNNING" && job.end_time.is_none()));
+    // By the own ads of the GPUs (2026-11-15T031205Z/status.json) and the ids in the epochs. Of the five others
+    // two held no GPU, and three a slice of one, which HTCondor does not name.
+    let models = |types| ended.iter().filter(|job| job.gpu_types.as_deref() == types).count();
+    assert_eq!(models(Some("NVIDIA A100-SXM4-80GB=1")), 19);
+    assert_eq!(models(Some("NVIDIA H100 80GB HBM3=2")), 4);
+    assert_eq!((models(Some("NVIDIA H200=1")), models(Some("NVIDIA L40=1"))), (2, 1));
+    assert_eq!(models(None), 5);
+    // The startd of gpusim1000 was switched off at 03:36:05 and on again at 03:39:07.
+    let nodes = rows::<NodeSpan>(&lake).await;
+    let names: HashSet<&str> = nodes.iter().map(|span| span.node.as_str()).collect();
+    assert_eq!(names.len(), 8);
+    let absent: Vec<String> = nodes
+        .iter()
+        .filter(|span| span.state == "Absent")
+        .map(|span| {
+            let shown = |time: Timestamp| time.strftime("%H:%M:%S").to_string();
+            let (from, to) = (shown(span.start_time), shown(span.end_time));
+            format!("{} {from} {to} {:?}", span.node, span.reason_time.map(shown))
+        })
+        .collect();
+    assert_eq!(absent, [r#"gpusim1000.chtc.example.org 03:37:05 03:41:05 Some("03:35:05")"#]);
     let waiting = rows::<QueueSpan>(&lake).await;
     let in_state = |state: &str| waiting.iter().filter(|span| span.state == state).count();
     assert_eq!((waiting.len(), in_state("IDLE"), in_state("HELD")), (8, 4, 4));
@@ -640,6 +662,83 @@ async fn an_access_point_that_is_not_listed_is_asked_for_a_day() {
 }
 
 #[tokio::test]
+async fn a_machine_that_left_the_pool_is_out_of_service_for_a_day() {
+    let folder = tempfile::tempdir().unwrap();
+    let lake = lake(folder.path());
+    let slot = |machine: &str| {
+        format!(
+            r#"{{"Name":"slot1@{machine}","SlotType":"Partitionable","State":"Unclaimed","TotalCpus":8.0,"TotalSlotCpus":8,"Cpus":8}}"#
+        )
+    };
+    for (at, machines) in [
+        ("2026-03-02T10:00:00Z", &["a", "b"][..]),
+        ("2026-03-02T10:05:00Z", &["a"]),
+        ("2026-03-02T10:10:00Z", &["a"]),
+        // A collector that was just restarted knows no machine yet.
+        ("2026-03-02T10:15:00Z", &[]),
+        ("2026-03-03T10:00:00Z", &["a"]),
+        ("2026-03-03T10:00:01Z", &["a"]),
+    ] {
+        let slots: Vec<String> = machines.iter().map(|machine| slot(machine)).collect();
+        let slots = format!("[{}]", slots.join(",")).into_bytes();
+        collect_told(&lake, at, move |words| {
+            Some(if words.starts_with("condor_status -json") { slots.clone() } else { Vec::new() })
+        })
+        .await;
+    }
+    let mut spans: Vec<String> = rows::<NodeSpan>(&lake)
+        .await
+        .iter()
+        .filter(|span| span.node == "b")
+        .map(|span| {
+            let shown = |time: Timestamp| time.strftime("%d %H:%M:%S").to_string();
+            let (from, to) = (shown(span.start_time), shown(span.end_time));
+            format!("{} {from}..{to} {:?}/{:?}", span.state, span.alloc_cpus, span.cpus)
+        })
+        .collect();
+    spans.sort();
+    // A snapshot is valid for ten minutes.
+    assert_eq!(
+        spans,
+        [
+            "Absent 02 10:05:00..02 10:20:00 Some(0)/Some(8)",
+            "Absent 03 10:00:00..03 10:00:01 Some(0)/Some(8)",
+            "Unclaimed 02 10:00:00..02 10:05:00 Some(0)/Some(8)",
+        ]
+    );
+}
+
+#[test]
+fn an_execution_has_the_models_of_its_gpus() {
+    let models: lake::GpuModels = [
+        ("a", &[("GPU-1", "NVIDIA L40"), ("GPU-2", "NVIDIA H200"), ("GPU-3", "NVIDIA L40")][..]),
+        ("b", &[("CUDA0", "NVIDIA L40"), ("CUDA1", "NVIDIA L40")]),
+    ]
+    .into_iter()
+    .map(|(machine, gpus)| {
+        let gpus = gpus.iter().map(|(id, model)| ((*id).to_owned(), (*model).to_owned()));
+        (machine.to_owned(), gpus.collect())
+    })
+    .collect();
+    let parser = source::htcondor::CondorHistory::new("pool", time("2026-03-02T10:00:00Z"));
+    let ad = br#"[{"GlobalJobId":"ap1#1.0#1000","QDate":1000,"NumShadowStarts":1}]"#;
+    let mut job = source::parse(parser, ad).records.remove(0);
+    let mut of = |machine: &str, ids: Option<&str>, gpus: i64| {
+        job.node_list = Some(machine.into());
+        (job.gpu_ids, job.alloc_gpus, job.gpu_types) = (ids.map(Into::into), Some(gpus), None);
+        htcondor::set_gpu_types(&mut job, &models);
+        job.gpu_types.clone().map(String::from)
+    };
+    assert_eq!(of("a", Some("GPU-1,GPU-2"), 2).as_deref(), Some("NVIDIA H200=1,NVIDIA L40=1"));
+    assert_eq!(of("a", Some("GPU-1,GPU-3"), 2).as_deref(), Some("NVIDIA L40=2"));
+    // The second GPU is not known.
+    assert_eq!(of("a", Some("GPU-1,GPU-9"), 2), None);
+    // Without ids a machine with one model tells it.
+    assert_eq!(of("b", None, 2).as_deref(), Some("NVIDIA L40=2"));
+    assert_eq!((of("a", None, 2), of("b", None, 0), of("c", None, 1)), (None, None, None));
+}
+
+#[tokio::test]
 async fn a_gpu_without_a_model_is_asked_for_by_name_for_as_long_as_it_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let lake = lake(folder.path());
@@ -725,4 +824,48 @@ fn processed(root: &Path, but: &[&str]) -> Vec<(String, Vec<u8>)> {
     }
     found.sort();
     found
+}
+
+/// A changed configuration applies from the next collection on; what applied before stays.
+#[tokio::test]
+async fn a_policy_is_stored_when_it_changes_and_the_earlier_one_stays() {
+    let backfill = |partitions: &[&str]| Judgement {
+        preemptible: vec![Preemptible {
+            cluster: Site::slurm_cluster().to_owned(),
+            partitions: partitions.iter().map(|name| (*name).to_owned()).collect(),
+            qos: Vec::new(),
+        }],
+        ..Judgement::default()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let lake = Lake::create(folder.path()).unwrap();
+    for (at, policy) in [
+        // Without any rule there is nothing to store.
+        ("2026-03-01T00:00:00Z", Judgement::default()),
+        ("2026-03-02T00:00:00Z", backfill(&["scavenge"])),
+        ("2026-03-02T00:05:00Z", backfill(&["scavenge"])),
+        ("2026-03-03T00:00:00Z", backfill(&["scavenge", "short"])),
+        ("2026-03-04T00:00:00Z", Judgement::default()),
+        ("2026-03-04T00:05:00Z", Judgement::default()),
+    ] {
+        let mut collector = Collector::open(&lake, &cluster(), time(at)).await.unwrap();
+        collector.store_policy(&policy).await.unwrap();
+        collector.finish().await.unwrap();
+    }
+    let stored: Vec<String> = rows::<SitePolicy>(&lake)
+        .await
+        .iter()
+        .map(|row| format!("{} {}", row.valid_from, row.pattern.as_deref().unwrap_or("-")))
+        .collect();
+    assert_eq!(
+        stored,
+        [
+            "2026-03-02T00:00:00Z -",
+            "2026-03-02T00:00:00Z scavenge",
+            "2026-03-03T00:00:00Z -",
+            "2026-03-03T00:00:00Z scavenge",
+            "2026-03-03T00:00:00Z short",
+            "2026-03-04T00:00:00Z -",
+        ]
+    );
 }

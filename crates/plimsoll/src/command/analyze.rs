@@ -53,7 +53,11 @@ const WHOLE: [Part; 8] = [
         top: Some(15),
     },
     Part { report: GROUPS, bars: HOURS, top: Some(20) },
-    Part { report: "usage-by-node", bars: &["cpu_utilization", "gpu_utilization"], top: Some(20) },
+    Part {
+        report: "usage-by-node",
+        bars: &["cpu_allocated_percent", "gpu_allocated_percent"],
+        top: Some(20),
+    },
     Part { report: "states", bars: &[], top: None },
     EFFICIENCY,
     Part { report: "wasters", bars: &[], top: Some(10) },

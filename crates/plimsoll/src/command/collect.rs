@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::{SignedDuration, Timestamp};
 use lake::Lake;
-use query::Question;
+use query::{Judgement, Question};
 use report::Period;
 use source::Machine;
 use tokio::sync::watch;
@@ -22,7 +22,7 @@ use crate::config::{Cluster, Config, Sink};
 use crate::{Outcome, complain, words};
 
 pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome> {
-    let clusters = chosen(config, &arguments.cluster)?;
+    let clusters = live::clusters(config, &arguments.cluster)?;
     let lake = Lake::create(&config.data_dir)?.with_zone(&config.zone);
     let order = Order::new(config, lake, wanted(arguments));
     if let Some(cadence) = arguments.every {
@@ -39,7 +39,8 @@ pub(crate) async fn run(config: &Config, arguments: &Collect) -> Result<Outcome>
     }
     if errors.len() < clusters.len() {
         complain(&summary.line());
-        if !arguments.no_summary && std::io::stdout().is_terminal() {
+        let is_watched = std::io::stdout().is_terminal() && !arguments.no_summary;
+        if arguments.summary || is_watched {
             show(config, &order.lake, arguments).await?;
         }
     }
@@ -71,21 +72,25 @@ pub(super) struct Order {
     pub(super) wanted: Wanted,
     /// Who is told of it.
     pub(super) sinks: Arc<[Sink]>,
+    /// What the history is judged by from now on.
+    policy: Arc<Judgement>,
 }
 
 impl Order {
     pub(super) fn new(config: &Config, lake: Lake, wanted: Wanted) -> Order {
-        Order { lake, wanted, sinks: config.sinks.clone().into() }
+        let policy = config.judgement.clone();
+        Order { lake, wanted, sinks: config.sinks.clone().into(), policy }
     }
 }
 
 /// Asks one cluster's scheduler: about the queue first, so that what left it since is accounted for.
 async fn collect(
-    Order { lake, wanted, sinks }: &Order,
+    Order { lake, wanted, sinks, policy }: &Order,
     cluster: &Cluster,
     machine: &Arc<dyn Machine>,
 ) -> Result<Summary> {
     let mut collector = Collector::open(lake, cluster, machine.now()).await?;
+    collector.store_policy(policy).await?;
     let progress = progress(1, &cluster.name);
     collector.moments(std::slice::from_ref(machine), &progress).await?;
     collector.jobs(machine, *wanted, &progress).await?;

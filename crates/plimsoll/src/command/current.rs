@@ -6,35 +6,43 @@ use anyhow::Result;
 use jiff::SignedDuration;
 use record::{NodeSpan, Text};
 use report::{Unit, Value};
-use source::slurm::{
-    CurrentJob, Phase, ScontrolNode, SqueueCurrent, scontrol_show_node, squeue_current,
-};
+use source::htcondor::{CondorQCurrent, Daemon, Daemons, condor_q_current, daemons};
+use source::slurm::{ScontrolNode, SqueueCurrent, scontrol_show_node, squeue_current};
+use source::{CurrentJob, Failure, Machine, Phase};
 
 use crate::Outcome;
 use crate::cli::Current;
 use crate::command::{live, output};
-use crate::config::Config;
+use crate::complain;
+use crate::config::{Config, Kind};
 
 pub(crate) fn run(config: &Config, arguments: &Current) -> Result<Outcome> {
     output::format(&arguments.output)?;
     let clusters = live::clusters(config, &arguments.cluster)?;
     let now = config.now();
     let mut rejects = 0;
-    let round = live::ask_slurm(&clusters, |cluster, machine| {
-        let (name, known_as) = (&cluster.name, cluster.slurm_cluster.as_deref());
-        let command = squeue_current(known_as);
-        let jobs = live::records(name, machine, &command, SqueueCurrent::new())?;
-        let parser = ScontrolNode::new(name, machine.now(), SignedDuration::ZERO);
-        let nodes = live::records(name, machine, &scontrol_show_node(known_as), parser)?;
-        rejects += jobs.rejects.len() + nodes.rejects.len();
-        Ok((jobs.records, nodes.records))
+    let round = live::ask(&clusters, |cluster, machine| {
+        let name = &cluster.name;
+        let mut queue = match cluster.kind {
+            Kind::Slurm => slurm_queue(name, machine, cluster.slurm_cluster.as_deref())?,
+            Kind::Htcondor => condor_queues(name, machine)?,
+        };
+        rejects += std::mem::take(&mut queue.rejects);
+        Ok(queue)
     })?;
 
     let mut rows = Vec::new();
     let mut notes = round.notes;
-    for (cluster, (jobs, nodes)) in &round.answers {
-        let holdings = Holdings::of(jobs, nodes);
+    let mut is_whole = round.is_whole;
+    for (cluster, queue) in &round.answers {
+        let holdings = Holdings::of(&queue.jobs, &queue.nodes);
         notes.push(holdings.summary(cluster));
+        notes.extend(queue.missing.iter().map(|missing| {
+            format!(
+                "{cluster}: An access point did not answer, and its jobs are missing: {missing}"
+            )
+        }));
+        is_whole &= queue.missing.is_empty();
         notes.extend(holdings.notes.iter().map(|note| format!("{cluster}: {note}")));
         rows.extend(holdings.rows(cluster));
     }
@@ -48,12 +56,68 @@ pub(crate) fn run(config: &Config, arguments: &Current) -> Result<Outcome> {
     );
     notes.push(
         "A job that shares its nodes with nobody else counts all of their CPUs, once a user and \
-         node; what waits counts what it asks for, each task of an array by itself."
+         node; what waits counts what it asks for, each task of an array by itself. Jobs of \
+         HTCondor have no partition."
             .to_owned(),
     );
     report.notes = notes;
     let written = output::write(&[report], &arguments.output)?;
-    Ok(if rejects == 0 && round.is_whole { written } else { Outcome::Findings })
+    Ok(if rejects == 0 && is_whole { written } else { Outcome::Findings })
+}
+
+/// The jobs of a cluster that are not over.
+struct CurrentQueue {
+    jobs: Vec<CurrentJob>,
+    /// The nodes of a SLURM cluster, whose CPUs an exclusive job counts.
+    nodes: Vec<NodeSpan>,
+    /// The access points of a pool that did not answer, each with its failure.
+    missing: Vec<String>,
+    rejects: usize,
+}
+
+fn slurm_queue(
+    name: &str,
+    machine: &dyn Machine,
+    known_as: Option<&str>,
+) -> Result<CurrentQueue, Failure> {
+    let jobs = live::records(name, machine, &squeue_current(known_as), SqueueCurrent::new())?;
+    let parser = ScontrolNode::new(name, machine.now(), SignedDuration::ZERO);
+    let nodes = live::records(name, machine, &scontrol_show_node(known_as), parser)?;
+    let rejects = jobs.rejects.len() + nodes.rejects.len();
+    Ok(CurrentQueue { jobs: jobs.records, nodes: nodes.records, missing: Vec::new(), rejects })
+}
+
+/// Queries the access points of a pool one by one. Fails if none of them answers.
+fn condor_queues(name: &str, machine: &dyn Machine) -> Result<CurrentQueue, Failure> {
+    let daemons = live::records(name, machine, &daemons(), Daemons::default())?;
+    let mut queue = CurrentQueue {
+        jobs: Vec::new(),
+        nodes: Vec::new(),
+        missing: Vec::new(),
+        rejects: daemons.rejects.len(),
+    };
+    let mut answers = 0;
+    let mut last_failure = None;
+    for daemon in daemons.records {
+        let Daemon::AccessPoint(point) = daemon else { continue };
+        let command = condor_q_current(Some(&point.name));
+        match live::records(name, machine, &command, CondorQCurrent::default()) {
+            Ok(jobs) => {
+                answers += 1;
+                queue.rejects += jobs.rejects.len();
+                queue.jobs.extend(jobs.records);
+            }
+            Err(failure) => {
+                complain(&format!("warning: {name}: left out {}: {failure}", point.name));
+                queue.missing.push(format!("{}: {failure}", point.name));
+                last_failure = Some(failure);
+            }
+        }
+    }
+    match last_failure {
+        Some(failure) if answers == 0 => Err(failure),
+        _ => Ok(queue),
+    }
 }
 
 const COLUMNS: [(&str, &str, Unit); 11] = [
@@ -112,12 +176,13 @@ impl Holdings {
         let mut notes = Vec::new();
         // Whole nodes that were counted for a user.
         let mut counted: BTreeSet<(Option<&str>, &str)> = BTreeSet::new();
-        let mut suspended = 0;
+        let (mut suspended, mut on_hold) = (0, 0);
         for job in jobs {
             let who = (job.user.clone(), job.partition.clone());
             let holding = by_user.entry(who).or_default();
             match job.phase {
                 Phase::Suspended => suspended += 1,
+                Phase::OnHold => on_hold += 1,
                 Phase::Waits => {
                     holding.pending.jobs += 1;
                     add(&mut holding.pending.cpus, job.cpus);
@@ -171,6 +236,9 @@ impl Holdings {
         }
         if suspended > 0 {
             notes.push(format!("{suspended} suspended jobs are counted in neither."));
+        }
+        if on_hold > 0 {
+            notes.push(format!("{on_hold} jobs on hold are counted in neither."));
         }
         Holdings { by_user, notes }
     }

@@ -9,7 +9,7 @@ use indicatif::{MultiProgress, ProgressBar};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::{Lake, Place};
-use query::{Question, Selection};
+use query::{Judgement, Question, Selection};
 use report::{Period, Unit, Value};
 use source::simulated::{Scale, Simulated, Simulation};
 use source::{Live, Machine};
@@ -185,9 +185,9 @@ fn remove(path: &Path, remove: impl Fn(&Path) -> std::io::Result<()>) -> Result<
 async fn fill(lake: &Lake, config: &Config, days: u16) -> Result<Summary> {
     let bars = MultiProgress::with_draw_target(progress_target());
     let work = config.clusters.iter().cloned().map(|cluster| {
-        let lake = lake.clone();
+        let (lake, policy) = (lake.clone(), config.judgement.clone());
         let progress = progress_of(&bars, u64::from(days), &cluster.name);
-        tokio::spawn(async move { fill_cluster(&lake, &cluster, days, &progress).await })
+        tokio::spawn(async move { fill_cluster(&lake, &cluster, &policy, days, &progress).await })
     });
     let mut summary = Summary::default();
     for work in work.collect::<Vec<_>>() {
@@ -203,6 +203,7 @@ async fn fill(lake: &Lake, config: &Config, days: u16) -> Result<Summary> {
 async fn fill_cluster(
     lake: &Lake,
     cluster: &Cluster,
+    policy: &Judgement,
     days: u16,
     progress: &ProgressBar,
 ) -> Result<Summary> {
@@ -213,6 +214,7 @@ async fn fill_cluster(
         Arc::new(Simulated { site, cluster, now })
     };
     let mut collector = Collector::open(lake, cluster, end).await?;
+    collector.store_policy(policy).await?;
     let cadence = SignedDuration::try_from(cluster.cadence())?;
     let mut machines = Vec::new();
     let mut time = simulation.scale().start;

@@ -61,6 +61,7 @@ async fn reports(config: &Config, lake: &Lake, simulation: &Simulation) -> Resul
                 .map(|chart| BarChart { heading: "GPU hours by day".to_owned(), ..chart })
                 .into_iter()
                 .collect(),
+            table: beside(&users.table, &users.table, &USER_COLUMNS),
             ..plain(users)
         },
     ])
@@ -70,19 +71,14 @@ const TOP_USERS: usize = 5;
 const CHART_DAYS: i64 = 7;
 
 /// The columns of the clusters' table, each from the first of two reports that has it.
-const CLUSTER_COLUMNS: [&str; 9] = [
-    "cluster",
-    "scheduler",
-    "nodes",
-    "cpus",
-    "gpus",
-    "jobs",
-    "cpu_hours",
-    "gpu_hours",
-    "cpu_efficiency",
-];
+const CLUSTER_COLUMNS: [&str; 8] =
+    ["cluster", "scheduler", "nodes", "cpus", "gpus", "jobs", "cpu_hours", "gpu_hours"];
 
-/// Two tables with a row for each cluster as one with some of their columns.
+/// The columns of the users' table. All of them would be wider than a terminal of 80 columns.
+const USER_COLUMNS: [&str; 7] =
+    ["user", "jobs", "cpu_hours", "gpu_hours", "wait_hours", "cpu_efficiency", "memory_efficiency"];
+
+/// Some columns of two tables whose rows begin with the same names, as one table.
 fn beside(one: &Table, other: &Table, columns: &[&str]) -> Table {
     let place =
         |table: &Table, name: &str| table.columns.iter().position(|column| column.name == name);

@@ -120,15 +120,14 @@ struct Post<'a> {
 }
 
 impl Post<'_> {
-    /// Shows the head and the text of each letter, and sends nothing.
+    /// Shows the text of each email as its reader sees it, and sends nothing.
     fn show(&self) -> Result<bool> {
         let mail = self.mail_if_needed()?;
         let mut text = String::new();
         if let Some(mail) = mail {
             for to in &self.config.digests.to {
-                let letter = Letter { hypertext: None, ..self.letter(mail, to, None) };
-                text += &String::from_utf8_lossy(&letter.written()?).replace("\r\n", "\n");
-                text += "\n";
+                let Letter { from, subject, text: words, .. } = self.letter(mail, to, None);
+                text += &format!("From: {from}\nTo: {to}\nSubject: {subject}\n\n{words}\n");
             }
         }
         for webhook in &self.config.digests.webhooks {

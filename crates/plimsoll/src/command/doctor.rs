@@ -1,8 +1,10 @@
 //! `plimsoll test`: does everything work that collecting needs, and if not, what to do.
 
 mod htcondor;
+mod retention;
+mod slurm_settings;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -10,12 +12,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use jiff::{SignedDuration, Timestamp};
-use lake::{Lake, Place, Tracker, Trackers};
+use lake::{Lake, Place, Trackers};
 use record::{Collection, Record};
 use report::{Report, Unit, Value};
 use source::slurm::{
-    Purge, database_settings, purge, release, sacct_users, sacctmgr_show_configuration,
-    scontrol_show_config, setting, version_of,
+    database_settings, has_gpus, release, sacct_users, sacctmgr_show_configuration,
+    scontrol_show_config, scontrol_show_node, setting, version_of,
 };
 use source::{Command, Failure, Live, Machine};
 
@@ -23,6 +25,8 @@ use crate::cli::Test;
 use crate::command::{live, output};
 use crate::config::{Cluster, Config, Kind};
 use crate::{Outcome, words};
+use retention::CollectionPace;
+use slurm_settings::SlurmSettings;
 
 pub(crate) async fn run(config: &Config, arguments: &Test) -> Result<Outcome> {
     let format = output::format(&arguments.output)?;
@@ -40,23 +44,9 @@ pub(crate) async fn run(config: &Config, arguments: &Test) -> Result<Outcome> {
     };
     let lake = Lake::open(&config.data_dir).ok();
     for cluster in &clusters {
-        let mut of_cluster = scheduler(cluster);
-        if let Some(lake) = &lake {
-            of_cluster.extend(history(lake, cluster, now).await);
-        } else {
-            of_cluster.push(Check::warn(
-                "history",
-                "nothing was collected yet",
-                "collect the first time with `plimsoll collect --days 30`",
-            ));
-        }
-        if cluster.kind == Kind::Slurm {
-            let tracker = match &lake {
-                Some(lake) => lake.tracker(&cluster.name).await?,
-                None => Tracker::default(),
-            };
-            of_cluster.push(purge_horizon(cluster, &tracker, now));
-        }
+        let past = Past::read(lake.as_ref(), cluster, now, config).await;
+        let mut of_cluster = scheduler(cluster, &past);
+        of_cluster.extend(past.checks);
         checks.extend(of_cluster.into_iter().map(|check| check.of(&cluster.name)));
     }
 
@@ -65,7 +55,7 @@ pub(crate) async fn run(config: &Config, arguments: &Test) -> Result<Outcome> {
     } else {
         output::write(&[report(&checks, now, config)], &arguments.output)?;
     }
-    let is_fine = checks.iter().all(|check| check.verdict == Verdict::Ok);
+    let is_fine = checks.iter().all(|check| check.verdict.is_fine());
     Ok(if is_fine { Outcome::Done } else { Outcome::Findings })
 }
 
@@ -84,6 +74,8 @@ struct Check {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Ok,
+    /// It works, and there is something to know about it.
+    Note,
     /// It works, and may not for long.
     Warn,
     Fail,
@@ -93,9 +85,14 @@ impl Verdict {
     fn word(self) -> &'static str {
         match self {
             Verdict::Ok => "ok",
+            Verdict::Note => "note",
             Verdict::Warn => "warn",
             Verdict::Fail => "FAIL",
         }
+    }
+
+    fn is_fine(self) -> bool {
+        matches!(self, Verdict::Ok | Verdict::Note)
     }
 }
 
@@ -135,8 +132,9 @@ fn lines(checks: &[Check]) -> String {
     }
     let number = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
     text + &format!(
-        "\n{} ok, {} to look at, {} that must be mended\n",
+        "\n{} ok, {} notes, {} to look at, {} that must be mended\n",
         number(Verdict::Ok),
+        number(Verdict::Note),
         number(Verdict::Warn),
         number(Verdict::Fail)
     )
@@ -294,15 +292,15 @@ fn disk(free_kibibytes: u64) -> Check {
 }
 
 /// Whether the scheduler answers, and tells all that it knows.
-fn scheduler(cluster: &Cluster) -> Vec<Check> {
+fn scheduler(cluster: &Cluster, past: &Past) -> Vec<Check> {
     let machine = live::machine(cluster);
     let mut checks = Vec::new();
     if !cluster.command_prefix.is_empty() {
         checks.push(clock(cluster, &*machine));
     }
     match cluster.kind {
-        Kind::Slurm => checks.extend(slurm(cluster, &*machine)),
-        Kind::Htcondor => checks.extend(htcondor::checks(cluster, &*machine)),
+        Kind::Slurm => checks.extend(slurm(cluster, &*machine, past)),
+        Kind::Htcondor => checks.extend(htcondor::checks(cluster, &*machine, past)),
     }
     checks
 }
@@ -315,7 +313,7 @@ fn place(cluster: &Cluster) -> String {
     }
 }
 
-fn slurm(cluster: &Cluster, machine: &dyn Machine) -> Vec<Check> {
+fn slurm(cluster: &Cluster, machine: &dyn Machine, past: &Past) -> Vec<Check> {
     let mut checks = Vec::new();
     let mut is_there = true;
     // The first three are needed to collect, the others to say more.
@@ -357,11 +355,22 @@ fn slurm(cluster: &Cluster, machine: &dyn Machine) -> Vec<Check> {
             String::new()
         }
     };
+    let database = live::text(machine, &sacctmgr_show_configuration());
     if !config.is_empty() {
         checks.push(controller(&cluster.name, &config));
         checks.push(accounting(&config));
+        let nodes = live::text(machine, &scontrol_show_node(cluster.slurm_cluster.as_deref()));
+        checks.extend(slurm_settings::recording(&SlurmSettings {
+            controller: &config,
+            database: database.as_deref().map_or("", database_settings),
+            has_gpus: nodes.is_ok_and(|nodes| has_gpus(nodes.as_bytes())),
+        }));
     }
     checks.push(others(live::text(machine, &sacct_users()), setting(&config, "PrivateData")));
+    match database {
+        Ok(text) => checks.extend(slurm_settings::purging(&text, past.pace)),
+        Err(failure) => checks.push(slurm_settings::unknown_purging(&failure.to_string())),
+    }
     checks
 }
 
@@ -487,29 +496,67 @@ fn skew(before: Timestamp, there: i64, after: Timestamp) -> Check {
     }
 }
 
-/// What the lake says about collecting so far.
-async fn history(lake: &Lake, cluster: &Cluster, now: Timestamp) -> Vec<Check> {
-    let mut checks = Vec::new();
-    match lake.collector(&cluster.name).await {
-        Ok(None) => checks.push(Check::ok("lock", "nobody collects it right now")),
-        Ok(Some(collector)) => {
-            checks.push(Check::ok("lock", format!("{collector} collects it right now")));
+/// What the lake says about collecting a cluster so far.
+struct Past {
+    pace: CollectionPace,
+    /// The most executions that ended on one of the last days, by access point of a pool.
+    executions_a_day: BTreeMap<String, u64>,
+    checks: Vec<Check>,
+}
+
+impl Past {
+    async fn read(lake: Option<&Lake>, cluster: &Cluster, now: Timestamp, config: &Config) -> Past {
+        let mut past = Past {
+            pace: CollectionPace::of(&[], cluster.kind, now),
+            executions_a_day: BTreeMap::new(),
+            checks: Vec::new(),
+        };
+        let Some(lake) = lake else {
+            past.checks.push(Check::warn(
+                "history",
+                "nothing was collected yet",
+                "collect the first time with `plimsoll collect --days 30`",
+            ));
+            return past;
+        };
+        past.checks.push(match lake.collector(&cluster.name).await {
+            Ok(None) => Check::ok("lock", "nobody collects it right now"),
+            Ok(Some(collector)) => Check::ok("lock", format!("{collector} collects it right now")),
+            Err(error) => Check::fail(
+                "lock",
+                words(&error),
+                "give the data folder to the user that runs plimsoll",
+            ),
+        });
+        match Past::history(lake, cluster, now, config).await {
+            Ok((runs, executions)) => {
+                past.pace = CollectionPace::of(&runs, cluster.kind, now);
+                past.executions_a_day = executions;
+                past.checks.push(last_collection(&runs, cluster.kind, now));
+            }
+            Err(error) => past.checks.push(Check::fail(
+                "history",
+                words(&error),
+                "see that the data folder can be read, or restore the file from a copy",
+            )),
         }
-        Err(error) => checks.push(Check::fail(
-            "lock",
-            words(&error),
-            "give the data folder to the user that runs plimsoll",
-        )),
+        past
     }
-    match last_runs(lake, &cluster.name).await {
-        Ok(runs) => checks.push(last_collection(&runs, now)),
-        Err(error) => checks.push(Check::fail(
-            "history",
-            words(&error),
-            "see that the data folder can be read, or restore the file from a copy",
-        )),
+
+    /// The runs of the last day, and how many executions end in a day.
+    async fn history(
+        lake: &Lake,
+        cluster: &Cluster,
+        now: Timestamp,
+        config: &Config,
+    ) -> Result<(Vec<Collection>, BTreeMap<String, u64>)> {
+        let runs = last_runs(lake, &cluster.name).await?;
+        let executions = match cluster.kind {
+            Kind::Slurm => BTreeMap::new(),
+            Kind::Htcondor => htcondor::executions_a_day(lake, &cluster.name, now, config).await?,
+        };
+        Ok((runs, executions))
     }
-    checks
 }
 
 /// The runs of sources on the last day that has any.
@@ -522,7 +569,7 @@ async fn last_runs(lake: &Lake, cluster: &str) -> Result<Vec<Collection>> {
     }
 }
 
-fn last_collection(runs: &[Collection], now: Timestamp) -> Check {
+fn last_collection(runs: &[Collection], kind: Kind, now: Timestamp) -> Check {
     let what = "last collection";
     let Some(last) = runs.iter().map(|run| run.start_time).max() else {
         return Check::warn(
@@ -547,7 +594,15 @@ fn last_collection(runs: &[Collection], now: Timestamp) -> Check {
         return Check::fail(
             what,
             format!("{seen}, and failed: {}", failed.join("; ")),
-            "mend what is named above and collect again; nothing is lost until SLURM purges it",
+            match kind {
+                Kind::Slurm => {
+                    "mend what is named above and collect again; nothing is lost until SLURM purges it"
+                }
+                Kind::Htcondor => {
+                    "mend what is named above and collect again; executions are lost when the access \
+                     points rotate their history"
+                }
+            },
         );
     }
     if age > SignedDuration::from_hours(26) {
@@ -558,63 +613,6 @@ fn last_collection(runs: &[Collection], now: Timestamp) -> Check {
         );
     }
     Check::ok(what, seen)
-}
-
-/// Whether what SLURM forgets was kept before.
-fn purge_horizon(cluster: &Cluster, tracker: &Tracker, now: Timestamp) -> Check {
-    let what = "purging";
-    let text = match live::text(&*live::machine(cluster), &sacctmgr_show_configuration()) {
-        Ok(text) => text,
-        Err(failure) => {
-            return Check::warn(
-                what,
-                format!("not known when SLURM forgets jobs: {failure}"),
-                "look for PurgeJobAfter in slurmdbd.conf, and collect more often than that",
-            );
-        }
-    };
-    let after = setting(database_settings(&text), "PurgeJobAfter");
-    let last = tracker.days.values().map(|facts| facts.collected_time).max();
-    horizon(after, last, now)
-}
-
-fn horizon(after: Option<&str>, last: Option<Timestamp>, now: Timestamp) -> Check {
-    let what = "purging";
-    let Some(known) = after.and_then(purge) else {
-        return Check::warn(
-            what,
-            match after {
-                Some(after) => format!("PurgeJobAfter is {after:?}, which is not understood"),
-                None => "the database does not say when it forgets jobs".to_owned(),
-            },
-            "look for PurgeJobAfter in slurmdbd.conf, and collect more often than that",
-        );
-    };
-    let Purge::AfterDays(days) = known else {
-        return Check::ok(what, "SLURM keeps its jobs (PurgeJobAfter is not set)");
-    };
-    let kept = format!("SLURM forgets jobs after {days} days");
-    let Some(last) = last else {
-        return Check::warn(
-            what,
-            format!("{kept}, and nothing was collected yet"),
-            format!("`plimsoll collect --days {}` takes what is still there", days.clamp(1, 3660)),
-        );
-    };
-    let age = now.duration_since(last);
-    let horizon = SignedDuration::from_hours(24 * days);
-    let seen = format!("{kept}; last collected {} ago", shown(age));
-    if age > horizon {
-        let remedy = format!(
-            "what lies between is gone; `plimsoll collect --days {}` takes the rest, today",
-            days.clamp(1, 3660)
-        );
-        Check::fail(what, seen, remedy)
-    } else if age > horizon / 2 {
-        Check::warn(what, seen, "collect now, and see that cron or the timer runs")
-    } else {
-        Check::ok(what, seen)
-    }
 }
 
 /// A length of time in its largest unit.
@@ -631,10 +629,6 @@ fn shown(age: SignedDuration) -> String {
 mod tests {
     use super::*;
 
-    fn time(text: &str) -> Timestamp {
-        text.parse().unwrap()
-    }
-
     #[test]
     fn a_line_says_what_was_seen_and_what_to_do() {
         let checks = [
@@ -645,7 +639,7 @@ mod tests {
             lines(&checks),
             "ok    maple: sacct: slurm 22.05.8\n\
              FAIL  disk: 9 MiB free; make room\n\n\
-             1 ok, 0 to look at, 1 that must be mended\n"
+             1 ok, 0 notes, 0 to look at, 1 that must be mended\n"
         );
     }
 
@@ -706,20 +700,5 @@ mod tests {
         check("ann\nann\n", "none", Verdict::Ok);
         check("ann\nann\n", "accounts,jobs", Verdict::Fail);
         check("", "usage", Verdict::Fail);
-    }
-
-    #[test]
-    fn what_slurm_forgets_must_be_kept_before() {
-        let now = time("2026-11-15T00:00:00Z");
-        let check = |after: Option<&str>, last: Option<&str>, verdict: Verdict| {
-            assert_eq!(horizon(after, last.map(time), now).verdict, verdict, "{after:?} {last:?}");
-        };
-        check(Some("NONE"), None, Verdict::Ok);
-        check(Some("30 days"), None, Verdict::Warn);
-        check(Some("30 days"), Some("2026-11-14T00:00:00Z"), Verdict::Ok);
-        check(Some("30 days"), Some("2026-10-30T00:00:00Z"), Verdict::Warn); // 16 of 30 days
-        check(Some("30 days"), Some("2026-10-01T00:00:00Z"), Verdict::Fail);
-        check(Some("soon"), None, Verdict::Warn);
-        check(None, None, Verdict::Warn);
     }
 }

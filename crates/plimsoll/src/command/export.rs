@@ -45,7 +45,8 @@ pub(crate) async fn metrics(config: &Config, arguments: &ExportMetrics) -> Resul
             seen.sum_up_lately(&lake, judgement, zone, None, memory).await;
             let now = config.now();
             let mut families = seen.health(now);
-            families.extend(seen.state(&config.metrics, &config.judgement));
+            let policy = query::current_policy(&lake, &config.judgement).await?;
+            families.extend(seen.state(&config.metrics, &policy));
             families.extend(allocations(config, &lake, now).await?);
             families
         }

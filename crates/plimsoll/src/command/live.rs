@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use report::{Column, Coverage, Period, Report, Table, Unit, Value};
+use source::htcondor;
 use source::slurm::{Backfill, scontrol_show_config, setting, version_of};
 use source::{Command, Failure, Live, Machine, Parsed, Parser};
 
@@ -21,8 +22,8 @@ pub(super) fn clusters(config: &Config, names: &[String]) -> Result<Vec<Cluster>
     }
     let Some(local) = local_cluster() else {
         bail!(
-            "no plimsoll.toml was found, and squeue is not installed here; `plimsoll init` writes \
-             a configuration in which command_prefix can name another machine"
+            "no plimsoll.toml was found, and neither squeue nor condor_status is installed here; \
+             `plimsoll init` writes a configuration in which command_prefix can name another machine"
         );
     };
     if let Some(name) = names.iter().find(|name| **name != local.name) {
@@ -35,18 +36,27 @@ pub(super) fn clusters(config: &Config, names: &[String]) -> Result<Vec<Cluster>
     Ok(vec![local])
 }
 
-/// The SLURM cluster that this machine belongs to.
+/// The SLURM cluster that this machine belongs to, or its HTCondor pool if it has no SLURM.
 pub(super) fn local_cluster() -> Option<Cluster> {
     let machine = Live::default();
-    // What fails in another way is there, and will say itself what is wrong.
-    if let Err(Failure::Missing { .. }) = text(&machine, &version_of("squeue")) {
-        return None;
+    // A program that fails in another way is installed, and reports its own problem.
+    let is_missing =
+        |version: &Command| matches!(text(&machine, version), Err(Failure::Missing { .. }));
+    if !is_missing(&version_of("squeue")) {
+        let config = text(&machine, &scontrol_show_config()).unwrap_or_default();
+        let name = setting(&config, "ClusterName").filter(|name| is_cluster_name(name));
+        return Some(local(name.unwrap_or("slurm"), Kind::Slurm));
     }
-    let config = text(&machine, &scontrol_show_config()).unwrap_or_default();
-    let name = setting(&config, "ClusterName").filter(|name| is_cluster_name(name));
-    Some(Cluster {
-        name: name.unwrap_or("slurm").to_owned(),
-        kind: Kind::Slurm,
+    if !is_missing(&htcondor::version_of("condor_status")) {
+        return Some(local("htcondor", Kind::Htcondor));
+    }
+    None
+}
+
+fn local(name: &str, kind: Kind) -> Cluster {
+    Cluster {
+        name: name.to_owned(),
+        kind,
         command_prefix: Vec::new(),
         time_limit: None,
         own_cadence: None,
@@ -54,7 +64,7 @@ pub(super) fn local_cluster() -> Option<Cluster> {
         backfill: Backfill::default(),
         job_history: None,
         simulation: None,
-    })
+    }
 }
 
 /// The machine on which a cluster's commands run: this one, another behind a prefix, or a simulated one.
@@ -91,46 +101,54 @@ pub(super) fn records<T>(
     Ok(parsed)
 }
 
-/// Asks each SLURM cluster; the others, and those that do not answer, are named. It is an error
-/// if nobody answers.
+/// What the clusters answered, and which of them did not.
 pub(super) struct Round<T> {
     pub(super) answers: Vec<(String, T)>,
     pub(super) notes: Vec<String>,
     pub(super) is_whole: bool,
 }
 
-pub(super) fn ask_slurm<T>(
+/// Queries each cluster. Those that do not answer are named. Fails if none answers.
+pub(super) fn ask<T>(
     clusters: &[Cluster],
     mut ask: impl FnMut(&Cluster, &dyn Machine) -> Result<T, Failure>,
 ) -> Result<Round<T>> {
     let mut round = Round { answers: Vec::new(), notes: Vec::new(), is_whole: true };
     let mut failures = Vec::new();
-    let mut pools = Vec::new();
     for cluster in clusters {
-        match cluster.kind {
-            Kind::Slurm => match ask(cluster, &*machine(cluster)) {
-                Ok(answer) => round.answers.push((cluster.name.clone(), answer)),
-                Err(failure) => failures.push(format!("{}: {failure}", cluster.name)),
-            },
-            Kind::Htcondor => pools.push(cluster.name.as_str()),
+        match ask(cluster, &*machine(cluster)) {
+            Ok(answer) => round.answers.push((cluster.name.clone(), answer)),
+            Err(failure) => failures.push(format!("{}: {failure}", cluster.name)),
         }
     }
     if round.answers.is_empty() {
-        match failures.is_empty() {
-            true => bail!("this covers SLURM clusters only; {} is HTCondor's", pools.join(", ")),
-            false => bail!("{}; `plimsoll test` says what to do", failures.join("\n")),
-        }
-    }
-    if !pools.is_empty() {
-        round.notes.push(format!(
-            "This covers SLURM clusters only, not the HTCondor pools ({}).",
-            pools.join(", ")
-        ));
+        bail!("{}; `plimsoll test` says what to do", failures.join("\n"));
     }
     for failure in failures {
         complain(&format!("warning: left out {failure}"));
         round.notes.push(format!("A cluster did not answer and is missing: {failure}"));
         round.is_whole = false;
+    }
+    Ok(round)
+}
+
+/// Queries the SLURM clusters, and names the HTCondor pools that are left out. Fails if there is no
+/// SLURM cluster, or none answers.
+pub(super) fn ask_slurm<T>(
+    clusters: &[Cluster],
+    ask_one: impl FnMut(&Cluster, &dyn Machine) -> Result<T, Failure>,
+) -> Result<Round<T>> {
+    let (slurm, pools): (Vec<Cluster>, Vec<Cluster>) =
+        clusters.iter().cloned().partition(|cluster| cluster.kind == Kind::Slurm);
+    let names: Vec<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
+    let names = names.join(", ");
+    if slurm.is_empty() {
+        bail!("this covers SLURM clusters only; {names} is HTCondor's");
+    }
+    let mut round = ask(&slurm, ask_one)?;
+    if !pools.is_empty() {
+        let note = format!("This covers SLURM clusters only, not the HTCondor pools ({names}).");
+        round.notes.insert(0, note);
     }
     Ok(round)
 }

@@ -22,6 +22,7 @@ pub(crate) mod notify;
 pub(crate) mod output;
 mod paper;
 pub(crate) mod picture;
+pub(crate) mod policy;
 pub(crate) mod prune;
 pub(crate) mod reconcile;
 pub(crate) mod report;

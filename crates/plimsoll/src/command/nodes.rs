@@ -6,12 +6,13 @@ use anyhow::Result;
 use jiff::SignedDuration;
 use record::NodeSpan;
 use report::{Unit, Value};
-use source::parse;
+use source::htcondor::{PoolObservation, PoolSlots, condor_status};
 use source::slurm::{GpuModel, ScontrolNode, gpu_models, scontrol_show_node};
+use source::{Failure, Machine, parse};
 
 use crate::cli::Nodes;
 use crate::command::{live, output};
-use crate::config::Config;
+use crate::config::{Config, Kind};
 use crate::{Outcome, complain};
 
 pub(crate) fn run(config: &Config, arguments: &Nodes) -> Result<Outcome> {
@@ -19,24 +20,19 @@ pub(crate) fn run(config: &Config, arguments: &Nodes) -> Result<Outcome> {
     let clusters = live::clusters(config, &arguments.cluster)?;
     let now = config.now();
     let mut rejects = 0;
-    let round = live::ask_slurm(&clusters, |cluster, machine| {
-        let (name, known_as) = (&cluster.name, cluster.slurm_cluster.as_deref());
-        let text = live::text(machine, &scontrol_show_node(known_as))?;
-        let parser = ScontrolNode::new(name, machine.now(), SignedDuration::ZERO);
-        let parsed = parse(parser, text.as_bytes());
-        for reject in &parsed.rejects {
-            complain(&format!(
-                "warning: {name}: cannot read line {} of scontrol: {}",
-                reject.position, reject.reason
-            ));
-        }
-        rejects += parsed.rejects.len();
-        Ok((parsed.records, gpu_models(&text)))
+    let round = live::ask(&clusters, |cluster, machine| {
+        let name = &cluster.name;
+        let (nodes, unread) = match cluster.kind {
+            Kind::Slurm => slurm_nodes(name, machine, cluster.slurm_cluster.as_deref())?,
+            Kind::Htcondor => condor_machines(name, machine)?,
+        };
+        rejects += unread;
+        Ok(nodes)
     })?;
 
     let mut rows = Vec::new();
     let mut notes = round.notes;
-    for (cluster, (nodes, models)) in &round.answers {
+    for (cluster, CurrentNodes { nodes, models }) in &round.answers {
         notes.push(summary(cluster, nodes));
         let models: HashMap<&str, &[GpuModel]> =
             models.iter().map(|(node, models)| (node.as_str(), models.as_slice())).collect();
@@ -57,6 +53,49 @@ pub(crate) fn run(config: &Config, arguments: &Nodes) -> Result<Outcome> {
     report.notes = notes;
     let written = output::write(&[report], &arguments.output)?;
     Ok(if rejects == 0 && round.is_whole { written } else { Outcome::Findings })
+}
+
+/// The nodes of a cluster, and of each the use of its GPUs by model.
+struct CurrentNodes {
+    nodes: Vec<NodeSpan>,
+    models: Vec<(String, Vec<GpuModel>)>,
+}
+
+/// The nodes, and how many lines could not be read.
+fn slurm_nodes(
+    name: &str,
+    machine: &dyn Machine,
+    known_as: Option<&str>,
+) -> Result<(CurrentNodes, usize), Failure> {
+    let text = live::text(machine, &scontrol_show_node(known_as))?;
+    let parser = ScontrolNode::new(name, machine.now(), SignedDuration::ZERO);
+    let parsed = parse(parser, text.as_bytes());
+    for reject in &parsed.rejects {
+        complain(&format!(
+            "warning: {name}: cannot read line {} of scontrol: {}",
+            reject.position, reject.reason
+        ));
+    }
+    let nodes = CurrentNodes { nodes: parsed.records, models: gpu_models(&text) };
+    Ok((nodes, parsed.rejects.len()))
+}
+
+fn condor_machines(name: &str, machine: &dyn Machine) -> Result<(CurrentNodes, usize), Failure> {
+    let parser = PoolSlots::new(name, machine.now(), SignedDuration::ZERO);
+    let parsed = live::records(name, machine, &condor_status(), parser)?;
+    let mut found = CurrentNodes { nodes: Vec::new(), models: Vec::new() };
+    for record in parsed.records {
+        let PoolObservation::Machine(seen) = record else { continue };
+        let model = |model: record::GpuModel| GpuModel {
+            model: model.model.map(String::from),
+            gpus: model.gpus,
+            used: model.allocated,
+        };
+        let models = record::gpu_models(&seen.node).into_iter().map(model).collect();
+        found.models.push((seen.node.node.to_string(), models));
+        found.nodes.push(seen.node);
+    }
+    Ok((found, parsed.rejects.len()))
 }
 
 const COLUMNS: [(&str, &str, Unit); 13] = [
@@ -106,33 +145,11 @@ fn shown(models: &[GpuModel]) -> String {
     models.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether jobs can start on a node in such a state; the words are those of `scontrol show node`.
-fn is_usable(state: &str) -> bool {
-    const AWAY: [&str; 15] = [
-        "DOWN",
-        "DRAIN",
-        "DRAINED",
-        "DRAINING",
-        "ERROR",
-        "FAIL",
-        "FAILING",
-        "FUTURE",
-        "INVAL",
-        "INVALID_REG",
-        "MAINT",
-        "MAINTENANCE",
-        "NOT_RESPONDING",
-        "NO_RESPOND",
-        "UNKNOWN",
-    ];
-    !state.split('+').any(|flag| AWAY.contains(&flag))
-}
-
 fn summary(cluster: &str, nodes: &[NodeSpan]) -> String {
     let sum = |part: fn(&NodeSpan) -> Option<i64>| {
         nodes.iter().map(part).sum::<Option<i64>>().map_or("-".to_owned(), |sum| sum.to_string())
     };
-    let usable = nodes.iter().filter(|node| is_usable(&node.state)).count();
+    let usable = nodes.iter().filter(|node| record::away(&node.state).is_none()).count();
     format!(
         "{cluster} in all: {usable} of {} nodes usable, {} of {} CPUs and {} of {} GPUs in use.",
         nodes.len(),
@@ -146,17 +163,6 @@ fn summary(cluster: &str, nodes: &[NodeSpan]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_node_with_a_flag_that_keeps_jobs_away_is_not_usable() {
-        for state in ["IDLE", "MIXED", "ALLOCATED+COMPLETING", "IDLE+RESERVED", "IDLE+POWERED_DOWN"]
-        {
-            assert!(is_usable(state), "{state}");
-        }
-        for state in ["IDLE+DRAIN", "DOWN", "UNKNOWN+NOT_RESPONDING", "MIXED+DRAIN", "IDLE+MAINT"] {
-            assert!(!is_usable(state), "{state}");
-        }
-    }
 
     #[test]
     fn models_are_shown_each_with_its_use() {

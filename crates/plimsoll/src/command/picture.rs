@@ -20,8 +20,7 @@ pub(crate) async fn heatmap(config: &Config, arguments: &Heatmap) -> Result<Outc
     let selection = selection(&arguments.gpus)?;
     let lake = Lake::open(&config.data_dir)?;
     let now = config.now();
-    let mut question =
-        arguments.about.question_of_hours(&lake, config, now, arguments.hours).await?;
+    let mut question = arguments.about.question_of_last_day(&lake, config, now).await?;
     question.anonymize = arguments.canvas.anonymize;
     if arguments.list {
         let output = Output {
@@ -84,6 +83,7 @@ pub(crate) async fn chart(config: &Config, arguments: &Chart) -> Result<Outcome>
                      and --bucket are for charts of what GPUs did"
                 );
             }
+            question.options = query::options_of_chart(analysis, &question.options);
             let report = query::run(&lake, analysis, &question).await?;
             query::draw(analysis, &question, &report)?
         }
@@ -117,7 +117,7 @@ fn list() -> Result<Outcome> {
     for chart in NamedChart::all() {
         text += &format!("{:<22} {}\n", chart.name(), chart.question());
     }
-    text += "\nplimsoll chart NAME [--days N | --from TIME --to TIME] -o FILE; --help says more\n";
+    text += "\nplimsoll chart NAME [--days N | --hours N | --from TIME] [--to TIME] -o FILE; --help says more\n";
     io::stdout().write_all(text.as_bytes()).context("cannot write")?;
     Ok(Outcome::Done)
 }

@@ -15,6 +15,7 @@ use record::{GpuSample, GpuSpan, Job, NodeSpan, QueueSpan, Record, Reject};
 use crate::cli::Reprocess;
 use crate::collector::{Answer, Collector, is_about_jobs_of_scontrol};
 use crate::command::collect::{chosen, progress};
+use crate::command::import::slurm_usage::{import_archived, is_archived_import};
 use crate::config::{Cluster, Config, Kind};
 use crate::{Outcome, complain};
 
@@ -34,6 +35,10 @@ pub(crate) async fn run(config: &Config, arguments: &Reprocess) -> Result<Outcom
         let aside = config.state_dir()?.join("reprocess");
         forget(&aside)?;
         let derived = Lake::create(&aside)?.with_zone(&config.zone);
+        // GPUs that left the pool before the first archived sample keep their models.
+        let mut seeded = derived.writer(&cluster.name).await?;
+        seeded.add_gpu_models(&writer.tracker().gpu_models);
+        seeded.finish().await?;
         answers += derive(&lake, &derived, &cluster, arguments.from).await?;
         change += put_in_place(&derived, &mut writer, &cluster, arguments).await?;
         writer.finish().await?;
@@ -63,7 +68,14 @@ pub(crate) async fn derive(
 ) -> Result<usize> {
     let archived = archived(lake, cluster, from).await?;
     let answers = archived.len();
-    replay(lake, derived, cluster, archived).await?;
+    let (imported, collected): (Vec<_>, Vec<_>) =
+        archived.into_iter().partition(|(_, frame)| is_archived_import(frame));
+    replay(lake, derived, cluster, collected).await?;
+    if !imported.is_empty() {
+        let mut writer = derived.writer(&cluster.name).await?;
+        import_archived(lake, &mut writer, &cluster.name, imported).await?;
+        writer.finish().await?;
+    }
     Ok(answers)
 }
 
@@ -74,8 +86,7 @@ fn as_it_was_collected(cluster: Cluster, writer: &Writer) -> Cluster {
     Cluster { own_cadence: hold.map(|hold| hold / 2).or(cluster.own_cadence), ..cluster }
 }
 
-/// The programs whose answers are read, in the order in which a collection asks them; what was
-/// imported is left as it is.
+/// The programs whose answers are read, in the order in which a collection asks them.
 const PROGRAMS: [&str; 7] = [
     "scontrol",
     "squeue",
@@ -95,13 +106,14 @@ async fn archived(
 ) -> Result<Vec<(Asked, Frame)>> {
     let mut archived = lake.archived(&cluster.name).await?;
     let hold = cluster.cadence() * 2;
-    archived.retain(|(asked, _)| {
+    archived.retain(|(asked, frame)| {
         let is_known = asked.command.first().is_some_and(|name| PROGRAMS.contains(&name.as_str()));
         let until = match asked.window {
             Some((_, end)) => end,
             None => asked.time.checked_add(hold).unwrap_or(Timestamp::MAX),
         };
-        is_known && from.is_none_or(|from| date(until) >= from)
+        // A job of an import may have been submitted on another day than that of its file.
+        is_archived_import(frame) || (is_known && from.is_none_or(|from| date(until) >= from))
     });
     Ok(archived)
 }

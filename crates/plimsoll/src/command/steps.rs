@@ -108,7 +108,7 @@ fn report(steps: &[Step], time: Timestamp, zone: TimeZone) -> Report {
                 column("elapsed_seconds", "Ran", Unit::Duration),
                 column("tasks", "Tasks", Unit::Count),
                 column("cpus", "CPUs", Unit::Count),
-                column("cpu_efficiency", "CPU %", Unit::Percent),
+                column("cpu_efficiency", "CPU eff. %", Unit::Percent),
                 column("cpu_seconds", "CPU time", Unit::Duration),
                 column("memory_bytes", "Memory of the largest task", Unit::Bytes),
                 column("node_list", "Nodes", Unit::Label),

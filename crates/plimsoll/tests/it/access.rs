@@ -30,6 +30,8 @@ struct Site {
     accounts: BTreeSet<String>,
     /// One of the users, an account that he is not in, and who is in that.
     user: String,
+    /// A job of this user on `alder`.
+    job: String,
     other_account: String,
     other_users: BTreeSet<String>,
     tokens: [String; 5],
@@ -39,6 +41,11 @@ static SITE: LazyLock<Site> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let pairs = rows("SELECT DISTINCT user, account FROM job ORDER BY account NULLS LAST, user");
     let (user, account) = (pairs[0][0].clone(), pairs[0][1].clone());
+    let job = format!(
+        "SELECT min(job_id) FROM job WHERE user = '{user}' AND cluster = 'alder' \
+                       AND start_time >= '2026-03-06T00:00:00Z' AND start_time < '2026-03-07T00:00:00Z'"
+    );
+    let job = rows(&job)[0][0].clone();
     let other_account = pairs.iter().find(|pair| pair[1] != account).unwrap()[1].clone();
     let is_in_other = |pair: &&Vec<String>| pair[1] == other_account;
     let other_users = pairs.iter().filter(is_in_other).map(|pair| pair[0].clone()).collect();
@@ -73,7 +80,7 @@ static SITE: LazyLock<Site> = LazyLock::new(|| {
         assert_eq!(said.status, 0, "{}", said.stderr);
         said.stdout.trim().to_owned()
     });
-    Site { tokens, users, accounts, user, other_account, other_users, folder }
+    Site { tokens, users, accounts, user, job, other_account, other_users, folder }
 });
 
 /// What staff reads in the demo; what is unknown is blank.
@@ -134,11 +141,11 @@ impl Site {
         };
         let path = route
             .replace("{cluster}", "alder")
-            .replace("{job}", "1")
+            .replace("{job}", &self.job)
             .replace("{user}", &self.user)
-            .replace("{group}", "none")
+            .replace("{group}", "lab")
             .replace("{account}", &self.other_account)
-            .replace("{node}", "cpu001")
+            .replace("{node}", "c001")
             .replace("{class}", "Shared")
             .replace("{report}", "usage-by-user")
             .replace("{names}", "vpenso")
@@ -176,6 +183,9 @@ fn every_route_is_for_those_it_is_for_and_names_nobody_else() {
                 "/logout" => 303,
                 _ => 200,
             };
+            // What a visitor does not see is answered as what does not exist.
+            let is_of_somebody = OF_SOMEBODY.contains(&route);
+            let answered = if is_of_somebody && status == 404 { 404 } else { answered };
             let expected = match (need, *visitor) {
                 (Need::Nothing, _) | (_, "staff") | (Need::Sight, "public") => answered,
                 (_, "nobody") => 401,
@@ -184,6 +194,7 @@ fn every_route_is_for_those_it_is_for_and_names_nobody_else() {
                 _ => 403,
             };
             assert_eq!(status, expected, "{visitor} {address}: {body}");
+            assert!(status != 404 || !is_of_somebody || *visitor != "staff", "{address}: {body}");
             // What the address itself says may stand on the page.
             let mut secrets = site.secrets(place);
             secrets.retain(|name| !address.contains(*name));
@@ -194,6 +205,37 @@ fn every_route_is_for_those_it_is_for_and_names_nobody_else() {
                 assert!(found(&all, &body).len() > 10, "who would be found is: {body}");
             }
         }
+    }
+}
+
+/// Pages of somebody or something of theirs.
+const OF_SOMEBODY: [&str; 4] =
+    ["/users/{user}", "/accounts/{account}", "/groups/{group}", "/jobs/{cluster}/{job}"];
+
+#[test]
+fn a_hidden_name_is_answered_as_one_that_does_not_exist() {
+    let site = &*SITE;
+    let server = Server::start(site.folder.path(), &["serve"]);
+    let other_user = site.other_users.iter().find(|name| **name != site.user).unwrap();
+    let main = |visitor: usize, folder: &str, name: &str| {
+        let (status, body) = site.get(&server, visitor, &format!("/{folder}/{name}?{PERIOD}"));
+        let (_, main) = body.split_once("<main").expect(&body);
+        (status, main.split("</main>").next().unwrap().replace(name, "NAME"))
+    };
+    for (folder, hidden) in [("users", other_user), ("accounts", &site.other_account)] {
+        for visitor in [1, 2] {
+            let answer = main(visitor, folder, hidden);
+            assert_eq!(answer.0, 404, "{} {hidden}: {}", VISITORS[visitor], answer.1);
+            assert_eq!(answer, main(visitor, folder, "zzzz"), "{}", VISITORS[visitor]);
+        }
+        let staff = VISITORS.iter().position(|visitor| *visitor == "staff").unwrap();
+        assert_eq!(main(staff, folder, hidden).0, 200);
+        // Staff are helped to the name that they probably meant.
+        let (status, words) = main(staff, folder, &format!("{hidden}x"));
+        assert!(
+            status == 404 && words.contains(&format!("Did you mean &quot;{hidden}&quot;?")),
+            "{words}"
+        );
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use lake::Lake;
 
 use crate::program::{command, plimsoll, said};
+use crate::stub;
 
 /// Runs a command that cannot do what it is asked, and compares what it says about that.
 fn check(folder: &Path, words: &[&str], complaint: &str) {
@@ -40,13 +41,54 @@ printf '8|8|ann|COMPLETED|never|1772409600|1772413200|3600|2|fit\n'"#,
 const CONFIG: &str = "[[cluster]]\nname = \"maple\"\nkind = \"slurm\"\n";
 
 #[test]
-fn without_a_configuration_collect_says_how_to_get_one() {
+fn without_a_configuration_and_without_slurm_collect_says_how_to_get_one() {
     let folder = tempfile::tempdir().unwrap();
-    check(
-        folder.path(),
-        &["collect"],
-        "error: no plimsoll.toml was found; `plimsoll init` writes one",
+    let said = stub::run(folder.path(), &["collect"]);
+    assert_eq!(
+        (said.status, said.stderr.as_str()),
+        (
+            2,
+            "error: no plimsoll.toml was found, and neither squeue nor condor_status is \
+             installed here; `plimsoll init` writes a configuration in which command_prefix can name another machine\n"
+        )
     );
+    assert!(!folder.path().join("data").exists());
+}
+
+/// A SLURM whose controller calls the cluster birch, with the jobs of [`fake_slurm`].
+fn birch(folder: &Path) {
+    fake_slurm(folder);
+    stub::program(
+        folder,
+        "scontrol",
+        "case \"$*\" in\n'show config') echo 'ClusterName = birch' ;;\n*) true ;;\nesac",
+    );
+}
+
+#[test]
+fn without_a_configuration_collect_takes_the_slurm_cluster_of_this_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    birch(folder.path());
+    let said = stub::run(folder.path(), &["collect", "--no-summary"]);
+    // The second job cannot be read.
+    assert_eq!((said.status, said.stdout.as_str()), (1, ""), "{}", said.stderr);
+    let said = stub::run(
+        folder.path(),
+        &["sql", "SELECT cluster, job_id, user FROM job", "--format", "csv"],
+    );
+    assert_eq!(said.stdout, "cluster,job_id,user\nbirch,7,ann\n", "{}", said.stderr);
+}
+
+#[test]
+fn collect_prints_a_summary_into_a_pipe_if_it_is_told_to() {
+    let folder = tempfile::tempdir().unwrap();
+    birch(folder.path());
+    let said = stub::run(folder.path(), &["collect"]);
+    assert_eq!(said.stdout, "");
+    let said = stub::run(folder.path(), &["collect", "-d", "3", "--summary"]);
+    assert!(said.stdout.contains("What ran on each day?"), "{}{}", said.stdout, said.stderr);
+    let said = stub::run(folder.path(), &["collect", "--summary", "--no-summary"]);
+    assert_eq!(said.stdout, "", "the last of the two counts");
 }
 
 #[test]
@@ -117,8 +159,77 @@ fn periods_that_make_no_sense_are_refused() {
     check(
         folder.path(),
         &["report", "daily", "--to", "2026-01-01"],
-        "error: --to needs --from: give the day or moment that the period begins with",
+        "error: --to needs --from, --days or --hours: give the beginning or the length",
     );
+}
+
+/// The period that a report covers, in the words of its text.
+fn period(folder: &Path, words: &[&str]) -> String {
+    let said = plimsoll(folder, words);
+    let line = said.stdout.lines().find_map(|line| line.strip_prefix("Period: "));
+    line.unwrap_or_else(|| panic!("{words:?}: {}{}", said.stdout, said.stderr)).to_owned()
+}
+
+#[test]
+fn a_period_can_be_given_by_its_length_and_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    Lake::create(&folder.path().join("data")).unwrap();
+    let check = |words: &[&str], from: &str, to: &str| {
+        let words = [&["report", "daily"], words].concat();
+        let shown = period(folder.path(), &words);
+        assert!(shown.starts_with(&format!("{from} UTC to {to} UTC")), "{words:?}: {shown}");
+    };
+    let noon = ["--to", "2026-01-10T12:00"];
+    check(&[&["-d", "7"], &noon[..]].concat(), "2026-01-03 00:00", "2026-01-10 12:00");
+    check(&[&["--hours", "36"], &noon[..]].concat(), "2026-01-09 00:00", "2026-01-10 12:00");
+    // Midnight is not included, so these are two whole days.
+    check(&["--days", "2", "--to", "2026-01-10"], "2026-01-08 00:00", "2026-01-10 00:00");
+    let said = plimsoll(folder.path(), &["report", "daily", "--hours", "6", "--days", "1"]);
+    assert_eq!(said.status, 2);
+    assert!(said.stderr.contains("cannot be used with"), "{}", said.stderr);
+}
+
+#[test]
+fn every_command_with_days_takes_the_short_option() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in [
+        &["collect"][..],
+        &["analyze"],
+        &["report"],
+        &["backfill"],
+        &["heatmap"],
+        &["chart"],
+        &["sql"],
+        &["reconcile"],
+        &["export", "jobs"],
+        &["site"],
+        &["demo"],
+    ] {
+        let said = plimsoll(folder.path(), &[command, &["--help"]].concat());
+        assert!(said.stdout.contains("-d, --days"), "{command:?}: {}", said.stdout);
+    }
+}
+
+#[test]
+fn status_shows_the_room_that_tables_and_raw_output_take() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    Lake::create(&data).unwrap();
+    let raw = data.join("raw/sacct/cluster=maple/date=2026-01-01");
+    fs::create_dir_all(&raw).unwrap();
+    fs::write(raw.join("a.zst"), [0; 3000]).unwrap();
+    fs::create_dir_all(data.join("tracker")).unwrap();
+    fs::write(data.join("tracker/notes.txt"), [0; 500]).unwrap();
+    let said = plimsoll(folder.path(), &["status", "--format", "json"]);
+    let reports: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    let rows = reports[1]["rows"].as_array().unwrap();
+    let of = |part: &str| {
+        let row = rows.iter().find(|row| row["part"] == part).unwrap();
+        (row["bytes"].as_i64().unwrap(), row["files"].as_i64().unwrap())
+    };
+    assert_eq!(of("tables"), (0, 0));
+    assert_eq!(of("raw scheduler output"), (3000, 1));
+    assert_eq!(of("total"), (3500, 2));
 }
 
 #[test]
@@ -179,7 +290,8 @@ fn a_scheduler_that_does_not_answer_is_reported_and_remembered() {
     assert!(status.stdout.contains("sacct is not installed here"), "{}", status.stdout);
     // What was not seen is not known: nothing says that the day was collected.
     let daily = plimsoll(folder.path(), &["report", "daily", "--days", "0", "--format", "csv"]);
-    assert!(daily.stdout.lines().nth(1).unwrap().ends_with(",,,,,"), "{}", daily.stdout);
+    // Today is not over, which the last column says.
+    assert!(daily.stdout.lines().nth(1).unwrap().ends_with(",,,,,,true"), "{}", daily.stdout);
 }
 
 #[test]

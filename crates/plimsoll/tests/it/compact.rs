@@ -99,7 +99,7 @@ fn what_was_neglected_is_put_in_order_and_reports_say_what_they_said() {
     assert_eq!(
         done.stderr,
         "alder: made 885 spans of 11520 samples, 2 days of GPUs, added up 4 days of jobs\n\
-         tamarack: made 2582 spans of 43200 samples, 2 days of GPUs, added up 5 days of jobs\n"
+         tamarack: made 2586 spans of 43200 samples, 2 days of GPUs, added up 5 days of jobs\n"
     );
     assert!(data.join("processed/job_day/cluster=alder/date=2026-03-07").exists());
     assert_eq!(answers(folder.path(), &data), before);

@@ -56,7 +56,7 @@ fn its_numbers_are_those_of_the_reports() {
         ("GPUs by tier", &["gpu-usage", "--by", "tier"], 99),
         ("GPUs by model", &["gpu-usage", "--by", "device"], 99),
         ("Who held H200", &["gpu-users", "--device", "H200"], 25),
-        ("Who held GPUs on backfill", &["backfill-users"], 25),
+        ("Who held GPUs on backfill", &["backfill-users"], 40),
         ("What backfill gave, and what it cost", &["backfill-summary", "--by", "class"], 99),
         ("Who used how much, and how well", &["usage-by-user"], 15),
         ("How well jobs used what they held", &["efficiency"], 99),
@@ -72,7 +72,10 @@ fn its_numbers_are_those_of_the_reports() {
         assert!(shown.len() > 1, "{heading}");
         for (place, name) in shown[0].iter().enumerate() {
             let Some(other) = alone[0].iter().position(|it| it == name) else {
-                assert!(["before", "change %"].contains(&name.as_str()), "{heading}: {name}");
+                assert!(
+                    ["before", "change %", "change (points)"].contains(&name.as_str()),
+                    "{heading}: {name}"
+                );
                 continue;
             };
             for (row, expected) in shown.iter().zip(&alone) {
@@ -80,6 +83,33 @@ fn its_numbers_are_those_of_the_reports() {
             }
         }
     }
+}
+
+#[test]
+fn a_dry_run_shows_the_email_as_its_reader_sees_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!(
+        "data_dir = {:?}\nzone = \"UTC\"\n[mail]\nserver = \"localhost:25\"\nfrom = \"hpc@example.org\"\n\
+         [digest]\ntitle = \"Zürich\"\nto = [\"ann@example.org\"]\n",
+        DEMO.folder.path().join("plimsoll-demo")
+    );
+    fs::write(folder.path().join("plimsoll.toml"), text).unwrap();
+    let said = plimsoll(
+        folder.path(),
+        &[&["digest", "weekly", "--mail", "--dry-run"][..], &PERIOD].concat(),
+    );
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    assert_eq!(lines[..2], ["From: hpc@example.org", "To: ann@example.org"]);
+    assert!(
+        lines[2].starts_with("Subject: Zürich, weekly 2026-03-05 to 2026-03-07"),
+        "{}",
+        lines[2]
+    );
+    // The whole text as the command line shows it: no encoding, no boundaries, no folded lines.
+    let shown = plimsoll(folder.path(), &[&["digest", "weekly"][..], &PERIOD].concat()).stdout;
+    assert!(said.stdout.contains(shown.trim_end()), "{}", said.stdout);
+    assert!(!said.stdout.contains("Content-Transfer-Encoding"));
 }
 
 /// What stands beside a number is what the report of the days before says.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use query::metric::{COMPATIBLE_PAGES, MetricOptions, granted_families, own};
 use query::{ANALYSES, BACKFILL_TABLES, TERMS, Values};
-use record::TABLES;
+use record::{Column, MergeRule, TABLES};
 use report::MetricKind;
 use view::FORMATS;
 
@@ -32,6 +32,24 @@ fn root() -> PathBuf {
 
 const GENERATED: &str = "<!-- Generated from the code; a test compares. -->\n\n";
 
+/// How a row is made of several observations, and the heading of the columns.
+const MERGED: &str = "A row is merged from all observations of its key. The order in which they come does not matter. The column \
+`merge` says which value counts:
+
+- `latest`: the value of the latest observation, even if it is blank. An attempt waits, runs and ends. An observation \
+of a later phase counts as later. Within a phase the scheduler counts before Elasticsearch, and both before an import. \
+Then the time decides.
+- `kept`: the latest known value. A later observation that lacks it does not erase it. `earlier_values` names the columns \
+whose value is not from the latest observation.
+- `measured`: the most complete measurement. SLURM purges steps before jobs, and an observation after the purge \
+has lower values, zeros or none. So the largest value counts. Exceptions: a mean of GPU use (`JS1`) counts before a largest \
+sample, and values from Elasticsearch, which may be rounded up, count only if there are no others.
+- `derived`: computed from the merged row.
+
+| column | type | unit | merge | meaning |
+|---|---|---|---|---|
+";
+
 #[test]
 fn tables() {
     let mut text = format!(
@@ -43,7 +61,7 @@ fn tables() {
         let key: Vec<String> = table.key.iter().map(|column| format!("`{column}`")).collect();
         write!(
             text,
-            "\n## `{}`\n\n{}\n\nKey: `cluster`, {}. Date of: `{}`. Sorted by: {}.\n\n| column | type | unit | meaning |\n|---|---|---|---|\n",
+            "\n## `{}`\n\n{}\n\nKey: `cluster`, {}. Date of: `{}`. Sorted by: {}.\n\n",
             table.name,
             table.meaning,
             key.join(", "),
@@ -51,6 +69,13 @@ fn tables() {
             table.sort.iter().map(|column| format!("`{column}`")).collect::<Vec<_>>().join(", "),
         )
         .unwrap();
+        let is_merged = |column: &Column| column.merge_rule != MergeRule::Latest;
+        let has_rules = table.columns.iter().any(is_merged);
+        text += if has_rules {
+            MERGED
+        } else {
+            "| column | type | unit | meaning |\n|---|---|---|---|\n"
+        };
         for column in table.columns {
             let kind = match (column.data_type)() {
                 arrow_type if arrow_type.to_string().starts_with("Timestamp") => {
@@ -59,9 +84,16 @@ fn tables() {
                 arrow_type => arrow_type.to_string().to_lowercase(),
             };
             let required = if column.nullable { "" } else { ", always known" };
+            let rule = match column.merge_rule {
+                _ if !has_rules => "",
+                MergeRule::Latest => " latest |",
+                MergeRule::Kept => " kept |",
+                MergeRule::Measured => " measured |",
+                MergeRule::Derived => " derived |",
+            };
             writeln!(
                 text,
-                "| `{}` | {kind}{required} | {} | {} |",
+                "| `{}` | {kind}{required} | {} |{rule} {} |",
                 column.name, column.unit, column.meaning
             )
             .unwrap();
@@ -104,6 +136,7 @@ fn reports() {
                     words.collect::<Vec<_>>().join(", ")
                 }
                 Values::Filter => "a name".to_owned(),
+                Values::Checked(_) => "a name or pattern".to_owned(),
                 Values::Subject => "a name, which must be said".to_owned(),
                 Values::Device => "a model".to_owned(),
                 Values::Moment => "a day or moment".to_owned(),
@@ -208,7 +241,7 @@ One collection asks these, once each, whoever reads the metrics and however ofte
 | SLURM | `scontrol show job` | slurmctld | each cycle, where there are GPUs |
 | SLURM | `squeue` | slurmctld | each cycle: what waits and what runs in one answer, as text |
 | SLURM | `sacct` | slurmdbd | each cycle for the time since the last; one more for each day that is not complete |
-| HTCondor | `condor_status` | collector | each cycle: the slots with GPUs |
+| HTCondor | `condor_status` | collector | each cycle: the slots with GPUs, and of other machines all slots but dynamic ones |
 | HTCondor | `condor_status -any` | collector | each cycle: the access points and negotiators in one answer |
 | HTCondor | `condor_q` | each access point | each cycle |
 | HTCondor | `condor_history` | each access point | each cycle for the time since the last |

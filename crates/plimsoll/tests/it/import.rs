@@ -92,7 +92,7 @@ fn processed(
 }
 
 /// Three days: one that has only processed rows of an early version, and two with both.
-fn origin(folder: &Path) {
+pub(crate) fn origin(folder: &Path) {
     processed(
         folder,
         "2025-08-13",
@@ -126,7 +126,7 @@ fn origin(folder: &Path) {
     );
 }
 
-const WORDS: [&str; 5] = ["import", "slurm-usage", "old", "--zone", "America/Chicago"];
+pub(crate) const WORDS: [&str; 5] = ["import", "slurm-usage", "old", "--zone", "America/Chicago"];
 
 const JOBS: &str = "SELECT job_id, user, state, start_time, alloc_cpus, max_rss_mb, \
                     total_cpu_seconds, cpu_efficiency, source FROM job ORDER BY start_time, job_id";
@@ -188,10 +188,14 @@ fn every_job_comes_once_whichever_file_knows_it() {
         &["sql", "SELECT run_seconds FROM job_run WHERE user = 'bob'", "--format", "csv"],
     );
     assert_eq!(bob.stdout, "run_seconds\n3600.0\n");
-    // The days count as collected: Chicago's three days hold two whole ones of UTC.
+    // The days count as imported: Chicago's three days hold two whole ones of UTC.
     let daily =
         plimsoll(folder.path(), &["report", "daily", "--from", "2025-08-14", "--to", "2025-08-16"]);
-    assert!(daily.stdout.contains("maple: 2 of 2 days collected"), "{}", daily.stdout);
+    assert!(
+        daily.stdout.contains("maple: 2 of 2 days imported from slurm-usage\n"),
+        "{}",
+        daily.stdout
+    );
 
     // Without a period the last days are shown that there are: the last whole one of UTC is the 15th.
     let last = plimsoll(folder.path(), &["report", "usage-by-user"]);
@@ -223,7 +227,7 @@ fn every_job_comes_once_whichever_file_knows_it() {
 }
 
 #[test]
-fn what_slurm_itself_said_is_left_as_it_is() {
+fn an_import_adds_measurements_to_what_slurm_itself_reported() {
     let folder = tempfile::tempdir().unwrap();
     configure(folder.path(), MAPLE);
     // Job 9 as in the old tool, but ended by a signal: 2025-08-15T13:00:00Z is 1755262800.
@@ -241,12 +245,13 @@ printf '9|9|ann|FAILED|1755262800|1755262800|1755266400|3600|1|n1|fit\n'"#,
     let said = plimsoll(folder.path(), &WORDS);
     assert_eq!(said.status, 0, "{}", said.stderr);
     assert!(
-        said.stderr.contains("5 rows new, 0 changed; 1 were collected from SLURM itself and left"),
+        said.stderr.contains("5 rows new, 1 changed; 1 were also collected from SLURM"),
         "{}",
         said.stderr
     );
     let job = &jobs(folder.path())[5];
-    assert!(job.starts_with("9,ann,FAILED,") && job.ends_with(",sacct"), "{job}");
+    // How it ended comes from SLURM, what it used from the import: 1800 s of 3600 s are 50 %.
+    assert_eq!(job, "9,ann,FAILED,2025-08-15T13:00:00Z,1,1024.0,1800.0,50.0,sacct");
 }
 
 #[test]
@@ -284,4 +289,31 @@ fn what_is_missing_is_asked_for() {
     );
     check(&["import", "slurm-usage", "old", "--cluster", "../x"], "cannot be a cluster's name");
     assert!(!folder.path().join("data").exists(), "nothing is made before all is known");
+}
+
+#[test]
+fn groups_of_slurm_usage_are_printed_as_lines_for_the_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    origin(&folder.path().join("old"));
+    configure(folder.path(), MAPLE);
+    // Where slurm-usage reads them from.
+    let settings = folder.path().join(".config/slurm-usage");
+    fs::create_dir_all(&settings).unwrap();
+    let groups = "groups:\n  physics: [ann, bob, ann]\n  \"bio lab\":\n    - cy\n  empty: []\ndata_dir: /x\n";
+    fs::write(settings.join("config.yaml"), groups).unwrap();
+    let words = ["import", "slurm-usage", "old", "--zone", "UTC"];
+    let said = plimsoll(folder.path(), &words);
+    let lines = "[groups]\n\"bio lab\" = [\"cy\"]\nempty = []\nphysics = [\"ann\", \"bob\"]\n";
+    assert!(said.stdout.ends_with(lines), "{}{}", said.stdout, said.stderr);
+    // With these lines the configuration is right, and nothing is left to add.
+    configure(folder.path(), &format!("{MAPLE}{lines}").replace("empty = []\n", ""));
+    fs::write(settings.join("config.yaml"), "groups:\n  physics: [ann, bob]\n").unwrap();
+    let said = plimsoll(folder.path(), &words);
+    assert_eq!(said.stdout, "", "{}", said.stderr);
+    // A file that is named must be right.
+    fs::write(folder.path().join("other.yaml"), "groups: [ann]\n").unwrap();
+    let words = ["import", "slurm-usage", "old", "--zone", "UTC", "--groups", "other.yaml"];
+    let said = plimsoll(folder.path(), &words);
+    assert_eq!(said.status, 2);
+    assert!(said.stderr.contains("other.yaml: groups is no mapping"), "{}", said.stderr);
 }

@@ -288,6 +288,55 @@ fn what_is_asked_without_a_period_ends_with_the_last_look() {
     }
 }
 
+/// Three days of Chicago's clock, from 05:00 UTC on 1 October to 05:00 UTC on the 4th, hold two whole days
+/// of UTC. Ann holds the GPU on the 2nd, and on the 3rd until 12:00 UTC, 07:00 in Chicago.
+#[test]
+fn days_of_imported_gpu_history_count_as_imported_and_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rows = Vec::new();
+    for day in ["2025-10-01", "2025-10-02"] {
+        looks(&mut rows, day, "00:00", "23:55", "ann");
+        looks(&mut rows, day, "23:55", "23:59", "ann");
+    }
+    looks(&mut rows, "2025-10-03", "00:00", "07:00", "ann");
+    let claimed = rows.len();
+    looks(&mut rows, "2025-10-03", "07:00", "23:55", "-");
+    looks(&mut rows, "2025-10-03", "23:55", "23:59", "-");
+    for row in &mut rows[claimed..] {
+        *row = row.replace("Claimed", "Unclaimed");
+    }
+    months(folder.path(), &[("2025-10", &rows)]);
+    let said = import(folder.path());
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    let check = |words: &[&str], expected: &str| {
+        let said = plimsoll(folder.path(), words);
+        assert_eq!(said.status, 0, "{words:?}: {}", said.stderr);
+        assert!(said.stdout.contains(expected), "{expected} is missing in:\n{}", said.stdout);
+    };
+    let of = |report: &'static str, from: &'static str| {
+        ["report", report, "--from", from, "--to", "2025-10-04"]
+    };
+    check(&of("gpu-usage", "2025-10-02"), "chtc: 2 of 2 days imported from gpureports\n");
+    // Of the first day the first five hours are missing; and nothing says what jobs ran.
+    check(&of("gpu-usage", "2025-10-01"), "chtc: 2 of 3 days imported from gpureports\n");
+    check(&of("usage-by-user", "2025-10-02"), "chtc: 0 of 2 days collected, never asked\n");
+    let json = [&of("gpu-usage", "2025-10-02")[..], &["--format", "json"]].concat();
+    check(&json, r#""imported":[{"tool":"gpureports","days":2}]"#);
+    // The day before is whole: 50 % of the time after 100 % are 50 percentage points less.
+    let digest = ["digest", "daily", "--from", "2025-10-03", "--to", "2025-10-04"];
+    let said = plimsoll(folder.path(), &[&digest[..], &["--format", "markdown"]].concat());
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    let all = said.stdout.lines().find(|line| line.contains("All GPUs")).unwrap_or_default();
+    let cells: Vec<&str> = all.split('|').map(str::trim).collect();
+    assert_eq!(cells[2..6], ["1", "50.0", "100.0", "-50.0"], "{}", said.stdout);
+    assert!(said.stdout.contains("chtc: 1 of 1 day imported from gpureports"), "{}", said.stdout);
+
+    // The rows of `collection` say so too, to whoever makes the tracker anew.
+    fs::remove_dir_all(folder.path().join("data/tracker")).unwrap();
+    assert_eq!(import(folder.path()).status, 0);
+    check(&of("gpu-usage", "2025-10-02"), "chtc: 2 of 2 days imported from gpureports\n");
+}
+
 /// At 02:00 on 8 March 2026, 08:00 UTC, it is 03:00. A row of 02:30 was written in another zone.
 #[test]
 fn the_hour_that_does_not_come_is_none() {
@@ -455,4 +504,52 @@ fn what_cannot_be_imported_is_said() {
 
     configure(folder.path(), "[[cluster]]\nname = \"maple\"\nkind = \"slurm\"\n");
     check(&WORDS, 2, "no HTCondor pool is configured; say whose history it is with --cluster NAME");
+}
+
+/// g1 is masked by gpureports, whose masks are found anywhere in a name. g2 is on its list of owned
+/// machines. The reader's configuration says neither.
+#[test]
+fn owners_and_masks_of_gpureports_are_the_policy_of_the_imported_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = folder.path().join("old");
+    let rows = [
+        "2025-08-14T12:00:00 slot1@g1.x.edu GPU-aa Unclaimed -",
+        "2025-08-14T12:00:00 slot1@g2.x.edu GPU-bb Unclaimed -",
+        "2025-08-14T12:00:00 slot1@g3.x.edu GPU-cc Unclaimed -",
+    ];
+    keep(&old, "2025-08", Kept::Parquet, &rows);
+    fs::write(old.join("chtc_owned"), "g2.x.edu\n\n").unwrap();
+    let masks = "# why\nexcluded_hosts:\n  G1.: \"interactive: only\"\n  2003: lab\n";
+    fs::write(old.join("masked_hosts.yaml"), masks).unwrap();
+    let said = import(folder.path());
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    let stored = "stored as the site policy from 2025-08-14 12:00 CDT on: 1 machines of old/chtc_owned, 2 \
+                  masks of old/masked_hosts.yaml";
+    assert!(said.stderr.contains(stored), "{}", said.stderr);
+    let policy = "SELECT valid_from, kind, pattern, value FROM site_policy ORDER BY rule";
+    let expected = [
+        "2025-08-14T17:00:00Z,policy,,gpureports",
+        "2025-08-14T17:00:00Z,institution_owned,g2.x.edu,",
+        "2025-08-14T17:00:00Z,mask,*G1.*,interactive: only",
+        "2025-08-14T17:00:00Z,mask,*2003*,lab",
+    ];
+    assert_eq!(asked(folder.path(), policy), expected);
+    let shown = "SELECT machine, owner_class FROM gpu_time ORDER BY machine";
+    assert_eq!(asked(folder.path(), shown), ["g2.x.edu,institution-owned", "g3.x.edu,prioritized"]);
+    // Twice is once, and a later policy of the site takes its place from its own time on.
+    let before = files(&folder.path().join("data/processed"));
+    import(folder.path());
+    assert_eq!(files(&folder.path().join("data/processed")), before);
+}
+
+#[test]
+fn after_an_import_the_next_report_shows_the_imported_period() {
+    let folder = tempfile::tempdir().unwrap();
+    keep(&folder.path().join("old"), "2025-08", Kept::Parquet, &ROWS);
+    assert_eq!(import(folder.path()).status, 0);
+    let said = plimsoll(folder.path(), &["report", "gpu-usage"]);
+    assert_eq!(said.status, 0, "{}", said.stderr);
+    assert!(said.stdout.contains("The newest data is from 2025-08-16 17:"), "{}", said.stdout);
+    assert!(said.stdout.contains("The period ends there."), "{}", said.stdout);
+    assert!(said.stdout.contains("Priority-ResearcherOwned"), "{}", said.stdout);
 }

@@ -1,5 +1,6 @@
 //! The web pages: the same numbers as on the command line, and clear refusals.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -46,11 +47,11 @@ fn every_page_is_served_and_mistakes_are_told() {
     }
     server.check("/reports/usage-by-usr", "404", "did you mean");
     server.check("/reports/daily?cluster=%3Cscript%3E", "400", "&lt;script&gt;");
-    server.check("/reports/daily?user=%3Cscript%3E", "200", "value=\"&lt;script&gt;\"");
+    server.check("/reports/jobs?name=%3Cscript%3E", "200", "value=\"&lt;script&gt;\"");
     server.check("/reports/daily?dayz=9", "400", "has no &quot;dayz&quot;");
     server.check("/reports/daily?days=30000", "400", "longer than 3660 days");
     server.check("/gpus?color=blue", "400", "There is no color");
-    server.check("/gpus/Nothing", "200", "No GPU of it was seen in this time.");
+    server.check("/gpus/Interactive", "200", "No GPU of it was seen in this time.");
     server.check("/nowhere", "404", "There is no such page");
 }
 
@@ -185,6 +186,86 @@ fn rows(folder: &Path, report: &[&str]) -> Vec<Value> {
     let said = plimsoll(folder, &[&["report"][..], report, &period].concat());
     let report: Value = serde_json::from_str(&said.stdout).expect(&said.stderr);
     report["rows"].as_array().unwrap().clone()
+}
+
+/// A page shows 40 rows of the survival report, which are not all.
+#[test]
+fn the_survival_chart_draws_every_model_however_few_rows_the_page_shows() {
+    let folder = DEMO.folder.path();
+    let report = rows(&folder.join("plimsoll-demo"), &["backfill-survival"]);
+    let models: BTreeSet<&str> = report.iter().filter_map(|row| row["by"].as_str()).collect();
+    assert!(report.len() > 40 && models.len() > 5, "{} rows of {models:?}", report.len());
+    let server = Server::start(&folder.join("plimsoll-demo"), &["serve"]);
+    let (_, page) = server.get(&format!("/backfill?{PERIOD}"));
+    let (_, chart) = page.split_once("class=\"curve\"").expect(&page);
+    for model in models {
+        assert!(chart.contains(&format!("<title>{model}, 1 h: ")), "{model} has no curve");
+    }
+    // Each eviction is a step down, and there are more than there are round times.
+    let shape = chart.split("d=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(shape.matches('V').count() > 16 && !shape.contains('L'), "{shape}");
+}
+
+#[test]
+fn the_gpu_page_filters_its_tables_as_its_pictures() {
+    let folder = &DEMO.folder.path().join("plimsoll-demo");
+    let server = Server::start(folder, &["serve"]);
+    let machines = rows(folder, &["gpu-machines"]);
+    let machine = machines.iter().find(|row| row["device"] == "A40").expect("the demo has an A40");
+    let machine = machine["by"].as_str().unwrap();
+    for filter in [["host", machine], ["model", "A40"], ["host-pattern", "^gpu"]] {
+        let [name, value] = filter;
+        let path = format!("/gpus.json?{PERIOD}&{name}={value}");
+        let reports: Vec<Value> = serde_json::from_str(&server.get(&path).1).unwrap();
+        let option = format!("--{name}");
+        for (shown, words) in reports.iter().zip([
+            &["gpu-usage"][..],
+            &["gpu-usage", "--by", "device"],
+            &["gpu-users"],
+        ]) {
+            let shown = shown["rows"].as_array().unwrap();
+            assert_eq!(*shown, rows(folder, &[words, &[&option, value]].concat()), "{path}");
+            assert_ne!(*shown, rows(folder, words), "{path} is not filtered");
+        }
+    }
+    server.check(&format!("/queue?{PERIOD}&user=wli"), "200", "Not filtered by user.");
+    server.check(&format!("/gpus?{PERIOD}&host-pattern=("), "400", "is no regular expression");
+}
+
+#[test]
+fn an_unknown_name_is_not_found_and_another_is_suggested() {
+    let folder = &DEMO.folder.path().join("plimsoll-demo");
+    let server = Server::start(folder, &["serve"]);
+    for (path, words) in [
+        ("/users/wlii", "There is no user &quot;wlii&quot;. Did you mean &quot;wli&quot;?"),
+        ("/accounts/astrology", "Did you mean &quot;astro&quot;?"),
+        ("/groups/genomic", "Did you mean &quot;genomics&quot;?"),
+        ("/nodes/alder/c0001", "Did you mean &quot;c001&quot;?"),
+        ("/nodes/aldr/c001", "Did you mean &quot;alder&quot;?"),
+        ("/jobs/alder/999999999", "There is no job"),
+        ("/gpus/Sharedd", "Did you mean &quot;Shared&quot;?"),
+        ("/gpus?host=nothing", "There is no host"),
+        ("/gpus?model=Z9000", "There is no model"),
+        ("/jobs?user=wlii", "Did you mean &quot;wli&quot;?"),
+        ("/users?partition=gpuu", "Did you mean &quot;gpu&quot;?"),
+    ] {
+        let sign = if path.contains('?') { '&' } else { '?' };
+        server.check(&format!("{path}{sign}{PERIOD}"), "404", words);
+    }
+    // Somebody who is known has a page, though they did nothing in this time.
+    server.check("/users/wli?from=2026-01-01&to=2026-01-02", "200", "wli");
+    server.check("/reports/job", "200", "name=\"job\"");
+    server.check("/reports/job", "200", "This report is about one job.");
+    let (head, _) = server.get("/reports/job.json");
+    assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
+}
+
+#[test]
+fn a_state_is_chosen_in_any_case_of_letters() {
+    let folder = &DEMO.folder.path().join("plimsoll-demo");
+    let failed = rows(folder, &["jobs", "--state", "failed"]);
+    assert!(failed.len() == 50 && failed.iter().all(|row| row["state"] == "FAILED"));
+    assert_eq!(failed, rows(folder, &["jobs", "--state", "FAILED"]));
 }
 
 /// Whatever a site calls its classes, each has a page that says what reports say of it.

@@ -4,14 +4,15 @@
 use jiff::Timestamp;
 use report::{Amounts, Kind};
 
-use super::{Allocation, Measure};
-use crate::Question;
+use super::{Allocation, Holders, Measure};
+use crate::{Question, Sight};
 
-/// What was granted to those that a chart shows, on average over each of its columns, times
-/// `scale` of the column's seconds; nothing if nothing was.
+/// The allocations of the one user, group or account that a chart shows, on average over each of its
+/// columns, times `scale` of the column's seconds; nothing if it has none.
 ///
-/// Whose: those of the user, group or account that the question is about, else of all. A chart of
-/// some clusters has those that hold in no other, since it does not show what is used of the rest.
+/// A chart of everybody has no line, and neither has a chart of one of several holders: the area would
+/// not be what is used of the allocation. A chart of some clusters has the allocations that hold in no
+/// other, since it does not show what is used of the rest.
 pub(crate) fn line(
     question: &Question,
     measure: Measure,
@@ -69,15 +70,28 @@ fn is_shown(allocation: &Allocation, question: &Question) -> bool {
     let is_whole = clusters.is_empty()
         || (!allocation.clusters.is_empty()
             && allocation.clusters.iter().all(|cluster| clusters.contains(cluster)));
-    let holders = &allocation.holders;
-    let is_holder = |(option, name): (&String, &String)| match option.as_str() {
-        "user" => holders.users.contains(name),
-        "group" => holders.groups.contains(name),
-        "account" => holders.accounts.contains(name),
-        // Of a part of what they use, nobody said how much is granted.
-        _ => false,
+    is_whole && shown_holder(question).is_some_and(|holder| allocation.holders == holder)
+}
+
+/// Returns the only holder whose use a chart shows. None if it shows several holders, or a part of one's use.
+fn shown_holder(question: &Question) -> Option<Holders> {
+    let mut options = question.options.iter();
+    let (kind, name) = match (options.next(), options.next(), &question.sight) {
+        (Some((option, name)), None, _) => (option.as_str(), name.clone()),
+        // Users see only their own use, unless they coordinate accounts.
+        (None, None, Sight::Own { user, accounts, .. }) if accounts.is_empty() => {
+            ("user", user.clone())
+        }
+        _ => return None,
     };
-    is_whole && question.options.iter().all(is_holder)
+    let mut holders = Holders::default();
+    match kind {
+        "user" => holders.users.push(name),
+        "group" => holders.groups.push(name),
+        "account" => holders.accounts.push(name),
+        _ => return None,
+    }
+    Some(holders)
 }
 
 #[cfg(test)]
@@ -85,8 +99,9 @@ mod tests {
     use jiff::tz::TimeZone;
     use report::Period;
 
-    use super::super::{AllocationUnit, Holders};
+    use super::super::AllocationUnit;
     use super::*;
+    use crate::Secret;
 
     fn allocation(account: &str, amount: f64, unit: &str, from: &str, to: &str) -> Allocation {
         Allocation {
@@ -102,17 +117,36 @@ mod tests {
 
     /// Columns of a day from the 1st to the 4th of 2026.
     fn check(options: &[(&str, &str)], clusters: &[&str], expected: Option<&[Option<f64>]>) {
+        check_seen_by(Sight::Staff, options, clusters, expected);
+    }
+
+    fn check_seen_by(
+        sight: Sight,
+        options: &[(&str, &str)],
+        clusters: &[&str],
+        expected: Option<&[Option<f64>]>,
+    ) {
         let day = |day: i8| jiff::civil::date(2026, 1, day).to_zoned(TimeZone::UTC).unwrap();
         let edges: Vec<Timestamp> = (1..=4).map(|date| day(date).timestamp()).collect();
         let period = Period { start: edges[0], end: edges[3], zone: TimeZone::UTC };
-        let mut question = Question::about(period);
+        let mut question = Question { sight, ..Question::about(period) };
+        let of_users = |names: &[&str]| Allocation {
+            holders: Holders {
+                users: names.iter().map(|name| (*name).to_owned()).collect(),
+                ..Holders::default()
+            },
+            ..allocation("users", 144.0, "gpu-hour", "2026-01-01", "2026-01-04")
+        };
         question.allocations = vec![
             // 40 GPUs all year.
             allocation("lab", 40.0, "gpu-year", "2026-01-01", "2027-01-01"),
             // 48 GPU hours in two days: one GPU.
             allocation("guest", 48.0, "gpu-hour", "2026-01-02", "2026-01-04"),
-            allocation("late", 48.0, "gpu-hour", "2026-01-03", "2026-01-05"),
-            allocation("cpus", 48.0, "cpu-hour", "2026-01-02", "2026-01-04"),
+            allocation("guest", 96.0, "gpu-hour", "2026-01-03", "2026-01-05"),
+            allocation("guest", 48.0, "cpu-hour", "2026-01-02", "2026-01-04"),
+            // 144 GPU hours in three days: two GPUs.
+            of_users(&["ann"]),
+            of_users(&["bob", "eve"]),
         ];
         question.options =
             options.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
@@ -128,8 +162,31 @@ mod tests {
 
     #[test]
     fn what_holds_at_one_time_is_added_up_and_before_it_there_is_no_line() {
-        check(&[], &[], Some(&[Some(40.0), Some(41.0), Some(42.0)]));
-        check(&[("account", "guest")], &[], Some(&[None, Some(1.0), Some(1.0)]));
+        // One GPU from the 2nd on, and two more from the 3rd on.
+        check(&[("account", "guest")], &[], Some(&[None, Some(1.0), Some(3.0)]));
+    }
+
+    #[test]
+    fn a_chart_of_everybody_has_no_line() {
+        check(&[], &[], None);
+        check(&[], &["maple"], None);
+    }
+
+    #[test]
+    fn a_chart_of_one_of_several_holders_has_no_line() {
+        check(&[("user", "ann")], &[], Some(&[Some(2.0); 3]));
+        check(&[("user", "bob")], &[], None);
+    }
+
+    #[test]
+    fn users_who_see_only_their_own_use_see_their_line() {
+        let own = |accounts: &[&str]| Sight::Own {
+            user: "ann".to_owned(),
+            accounts: accounts.iter().map(|name| (*name).to_owned()).collect(),
+            secret: Secret::new(b"salt"),
+        };
+        check_seen_by(own(&[]), &[], &[], Some(&[Some(2.0); 3]));
+        check_seen_by(own(&["lab"]), &[], &[], None);
     }
 
     #[test]
@@ -137,7 +194,7 @@ mod tests {
         check(&[("account", "nobody")], &[], None);
         check(&[("user", "lab")], &[], None);
         check(&[("account", "lab"), ("partition", "gpu")], &[], None);
-        check(&[], &["birch"], None);
+        check(&[("account", "lab")], &["birch"], None);
         check(&[("account", "lab")], &["maple", "birch"], Some(&[Some(40.0); 3]));
     }
 }

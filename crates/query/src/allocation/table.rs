@@ -20,8 +20,11 @@ use crate::lake_table::days_since_epoch;
 ///
 /// - `allocation`: an allocation a row;
 /// - `allocation_cluster`: the clusters that each holds in;
-/// - `allocation_day`: its days within the period, whether every one of its clusters was asked
-///   about them, and how many days ago they were: 1 is the last that is over.
+/// - `allocation_day`: its days within the period, and how many days ago they were: 1 is the last that is
+///   over. A day is collected if every one of its clusters was asked about it, uncollected if it is over
+///   and that was not done, and partial if only a part of it counts. The last day that is over is not
+///   uncollected while a part of it is known: its end comes with the next collection. `known_seconds` is
+///   for how long every cluster was asked about.
 pub(crate) fn tables(
     trackers: &Trackers,
     question: &Question,
@@ -99,6 +102,7 @@ fn day_table(trackers: &Trackers, question: &Question, timed: &[Timed]) -> Resul
     let unfinished = usize::from(last.start_of_day()?.timestamp() != known_end);
     let (mut names, mut dates, mut starts) = (Vec::new(), Vec::new(), Vec::new());
     let (mut collected, mut days_ago) = (Vec::new(), Vec::new());
+    let (mut uncollected, mut partial, mut known_seconds) = (Vec::new(), Vec::new(), Vec::new());
     for Timed { allocation, start, end } in timed {
         let clusters = clusters(trackers, allocation);
         for (place, day) in known.iter().enumerate() {
@@ -111,11 +115,22 @@ fn day_table(trackers: &Trackers, question: &Question, timed: &[Timed]) -> Resul
                         .get(*cluster)
                         .is_some_and(|tracker| coverage::asked_about(tracker, day.start, day.end))
                 });
+            let is_over = day.end <= known_end;
+            let part = Day { end: day.end.min(known_end), is_whole: day.is_whole, ..**day };
+            let seconds = |cluster: &&str| {
+                trackers.get(*cluster).map_or(0, |tracker| coverage::known_seconds(tracker, &part))
+            };
+            let seconds = clusters.iter().map(seconds).min().unwrap_or(0);
+            let ago = (known.len() - place - unfinished) as i64;
+            let is_awaited = ago == 0 || (ago == 1 && seconds > 0);
+            uncollected.push(Some(!is_collected && !is_awaited));
+            partial.push(Some(!day.is_whole || !is_over || !is_collected));
+            known_seconds.push(seconds);
             names.push(allocation.name.as_str());
             dates.push(days_since_epoch(day.date));
             starts.push(day.start);
             collected.push(Some(is_collected));
-            days_ago.push((known.len() - place - unfinished) as i64);
+            days_ago.push(ago);
         }
     }
     table(vec![
@@ -123,6 +138,9 @@ fn day_table(trackers: &Trackers, question: &Question, timed: &[Timed]) -> Resul
         ("date", Arc::new(Date32Array::from_iter_values(dates))),
         ("start_time", moments(starts.into_iter())),
         ("is_collected", Arc::new(BooleanArray::from_iter(collected))),
+        ("is_uncollected", Arc::new(BooleanArray::from_iter(uncollected))),
+        ("is_partial", Arc::new(BooleanArray::from_iter(partial))),
+        ("known_seconds", Arc::new(Int64Array::from_iter_values(known_seconds))),
         ("days_ago", Arc::new(Int64Array::from_iter_values(days_ago))),
     ])
 }

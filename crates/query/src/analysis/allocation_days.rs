@@ -22,7 +22,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                     WHEN is_collected THEN coalesce(seconds, 0)
                     ELSE seconds
                END / unit_seconds AS used,
-               granted * 86400 / seconds_between(allocation.start_time, allocation.end_time) AS line
+               granted * 86400 / seconds_between(allocation.start_time, allocation.end_time) AS line,
+               allocation_day.is_partial
         FROM allocation_day
         JOIN allocation ON allocation.allocation = allocation_day.allocation
         LEFT JOIN used_on_day
@@ -62,10 +63,17 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             unit: Unit::Average,
             meaning: "What is used each day if it is used up on its last.",
         },
+        Column {
+            name: "is_partial",
+            heading: "Partial",
+            unit: Unit::Label,
+            meaning: "Whether only a part of the day counts: it is not over, or was not collected to its end.",
+        },
     ],
     notes: &[
         "Allocations are the [[allocation]] of plimsoll.toml whose time touches the period, each from \
          its first day, in every cluster that it holds in.",
+        "A dash is a day that was not collected. Means over days leave out partial days.",
         RUNNING_JOBS,
     ],
     options: &[AnalysisOption {

@@ -1,8 +1,8 @@
 //! What is left of what was granted.
 
-use report::Unit;
+use report::{Kind, Layout, Unit};
 
-use super::{Analysis, AnalysisOption, Column, RUNNING_JOBS, Values};
+use super::{Analysis, AnalysisOption, Column, Drawn, DrawnBars, DrawnPart, RUNNING_JOBS, Values};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "allocations",
@@ -16,8 +16,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             GROUP BY allocation, start_time
         ),
         day_of_it AS (
-            SELECT allocation_day.allocation, date, is_collected, days_ago,
-                   used_on_day.is_unknown,
+            SELECT allocation_day.allocation, date, is_collected, is_uncollected, known_seconds,
+                   days_ago, used_on_day.is_unknown,
                    CAST(used_on_day.seconds AS DOUBLE) AS seconds,
                    CAST(sum(used_on_day.seconds) OVER (
                        PARTITION BY allocation_day.allocation ORDER BY date
@@ -33,6 +33,11 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                         WHEN bool_or(is_collected) THEN coalesce(max(seconds_so_far), 0)
                         ELSE max(seconds_so_far)
                    END AS used,
+                   CASE WHEN NOT coalesce(bool_or(is_unknown), false)
+                        THEN coalesce(sum(seconds) FILTER (WHERE NOT is_uncollected), 0)
+                   END AS known_used,
+                   sum(known_seconds) FILTER (WHERE NOT is_uncollected) AS known_seconds,
+                   count(*) FILTER (WHERE is_uncollected) AS unknown_days,
                    min(date) FILTER (WHERE seconds_so_far >= granted * unit_seconds)
                        AS used_up_date
             FROM day_of_it
@@ -88,12 +93,18 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         ),
         figure AS (
             SELECT allocation.allocation, unit, unit_seconds, granted, from_date, to_date,
-                   used_up_date,
+                   unknown_days,
+                   CASE WHEN unknown_days = 0 THEN used_up_date END AS used_up_date,
                    CASE WHEN used < in_flight THEN 0 ELSE used - in_flight END AS settled,
                    in_flight,
                    used,
                    committed,
-                   granted * unit_seconds - used AS left_seconds,
+                   used > granted * unit_seconds AS is_over,
+                   CASE WHEN unknown_days = 0 THEN granted * unit_seconds - used END
+                       AS left_seconds,
+                   100 * known_used / (granted * unit_seconds)
+                       / nullif(known_seconds / seconds_between(start_time, end_time), 0)
+                       AS pace_percent,
                    greatest(seconds_between(start_time, least(end_time, $known_end)), 0)
                        / seconds_between(start_time, end_time) AS elapsed,
                    greatest(seconds_between($known_end, end_time), 0) / 86400 AS days_left,
@@ -101,7 +112,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    CASE WHEN end_time > $known_end THEN most_a_day END AS most_a_day,
                    CASE WHEN end_time > $known_end THEN least_a_day END AS least_a_day
             FROM (
-                SELECT allocation.*, total.used_up_date, total.used,
+                SELECT allocation.*, total.used_up_date, total.used, total.known_used,
+                       total.known_seconds, total.unknown_days,
                        CASE WHEN total.used IS NULL THEN NULL
                             WHEN running.allocation IS NULL THEN 0
                             ELSE running.seconds
@@ -127,9 +139,11 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                committed / unit_seconds AS committed,
                100 * used / unit_seconds / granted AS used_percent,
                100 * elapsed AS elapsed_percent,
-               100 * used / unit_seconds / granted / nullif(elapsed, 0) AS pace_percent,
-               100 * (used + seconds_a_day * days_left) / unit_seconds / granted
-                   AS projected_percent,
+               unknown_days,
+               pace_percent,
+               CASE WHEN unknown_days = 0
+                    THEN 100 * (used + seconds_a_day * days_left) / unit_seconds / granted
+               END AS projected_percent,
                coalesce(used_up_date, later($known_end, left_seconds / nullif(seconds_a_day, 0)))
                    AS used_up_date,
                CASE WHEN used_up_date IS NULL
@@ -139,11 +153,11 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                     THEN later($known_end, left_seconds / nullif(least_a_day, 0))
                END AS latest_date,
                CASE WHEN used IS NULL THEN NULL
-                    WHEN left_seconds < 0 THEN 'over'
-                    WHEN elapsed >= 1 THEN 'under'
-                    WHEN used / unit_seconds / granted > 1.1 * elapsed THEN 'ahead'
-                    WHEN used / unit_seconds / granted < 0.9 * elapsed THEN 'behind'
-                    ELSE 'on pace'
+                    WHEN is_over THEN 'over'
+                    WHEN elapsed >= 1 THEN CASE WHEN unknown_days = 0 THEN 'under' END
+                    WHEN pace_percent > 110 THEN 'ahead'
+                    WHEN pace_percent < 90 THEN 'behind'
+                    WHEN pace_percent IS NOT NULL THEN 'on pace'
                END AS standing
         FROM figure
         ORDER BY used / unit_seconds / granted DESC NULLS LAST, allocation
@@ -190,7 +204,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             name: "remaining",
             heading: "Remaining",
             unit: Unit::Average,
-            meaning: "Granted, and neither settled nor in flight; below zero where more was used.",
+            meaning: "Granted, and neither settled nor in flight; below zero where more was used. A dash if there are unknown days.",
         },
         Column {
             name: "committed",
@@ -202,7 +216,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             name: "used_percent",
             heading: "Used %",
             unit: Unit::Percent,
-            meaning: "Settled and in flight, of what was granted.",
+            meaning: "Settled and in flight, of what was granted; at least this much if there are unknown days.",
         },
         Column {
             name: "elapsed_percent",
@@ -211,10 +225,16 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             meaning: "How much of its time is over.",
         },
         Column {
+            name: "unknown_days",
+            heading: "Unknown days",
+            unit: Unit::Count,
+            meaning: "Days of its time that are over and were not collected from all of its clusters. Their use is unknown.",
+        },
+        Column {
             name: "pace_percent",
             heading: "Pace %",
             unit: Unit::Percent,
-            meaning: "The part that was used, of the part of the time that is over: 100 uses it up on its last day.",
+            meaning: "Use on known days, of the share of the amount for as many days: 100 uses it up on its last day.",
         },
         Column {
             name: "projected_percent",
@@ -244,7 +264,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             name: "standing",
             heading: "Standing",
             unit: Unit::Label,
-            meaning: "over: more was used than granted; under: its time is over and something is left; ahead or behind: the pace is more than a tenth off; else on pace.",
+            meaning: "over: more was used than granted; under: its time is over and something is left; ahead or behind: the pace over known days is more than a tenth off; else on pace. A dash if it is not known.",
         },
     ],
     notes: &[
@@ -253,6 +273,9 @@ pub(super) static ANALYSIS: Analysis = Analysis {
          clusters that are asked about.",
         "An attempt counts once in each allocation that it falls under, for the part of its run that \
          lies in the allocation's time. Backfill counts as all else does.",
+        "If an allocation began before collection did, the use of the days before is unknown, not zero: \
+         pace and standing are computed over known days, and what is left is not known. `plimsoll \
+         collect --days N` collects earlier days that the scheduler still has.",
         "The last four weeks are the 28 days before today, as far as they lie in the allocation's \
          time and its clusters were asked about them; with fewer than 7 such days, and for more than \
          a hundred years ahead, nothing is foretold.",
@@ -265,5 +288,15 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         meaning: "Only this allocation",
         values: Values::Filter,
     }],
-    drawn: None,
+    drawn: Some(Drawn::Bars(DrawnBars {
+        labels: &["allocation"],
+        has_sums: false,
+        heading: "% of the allocation",
+        layout: Layout::Beside,
+        parts: &[
+            DrawnPart::new("used_percent", "used", Kind::Ranked(0)),
+            DrawnPart::new("projected_percent", "projected use at its end", Kind::Ranked(1)),
+            DrawnPart::new("elapsed_percent", "elapsed time", Kind::Ranked(2)),
+        ],
+    })),
 };

@@ -7,6 +7,7 @@ open_periods!(
     &[
         super::BACKFILL_OPEN,
         "A period ends when a backfill job takes the GPU; backfill-opportunity has the time that the owner left it.",
+        super::BACKFILL_TIMES,
         super::GPU_SEEN,
     ]
 );

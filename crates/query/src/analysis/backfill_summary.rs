@@ -3,8 +3,8 @@
 use report::{Kind, Layout, Unit};
 
 use super::{
-    Analysis, AnalysisOption, BACKFILL_LINKED, BACKFILL_OPEN, BY, Column, Drawn, DrawnBars,
-    DrawnPart, GPU_SEEN, Values, by,
+    Analysis, AnalysisOption, BACKFILL_LINKED, BACKFILL_OPEN, BACKFILL_TIMES, BY, Column, Drawn,
+    DrawnBars, DrawnPart, GPU_SEEN, Values, by,
 };
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -20,8 +20,9 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                evicted,
                CASE WHEN starts > 0 THEN 100.0 * evicted / starts END AS per_100_starts,
                lost / 3600 AS badput_hours,
-               finished / 3600 AS goodput_hours,
-               100.0 * finished / nullif(lost + finished, 0) AS goodput_percent,
+               CASE WHEN has_history THEN finished / 3600 END AS goodput_hours,
+               CASE WHEN has_history THEN 100.0 * finished / nullif(lost + finished, 0) END
+                   AS goodput_percent,
                100.0 * linked / nullif(attempts, 0) AS linked_percent
         FROM (
             SELECT by_value,
@@ -35,19 +36,20 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    CAST(coalesce(sum(exact(lost)), 0) AS DOUBLE) AS lost,
                    CAST(coalesce(sum(exact(finished)), 0) AS DOUBLE) AS finished,
                    sum(linked) AS linked,
-                   sum(attempts) AS attempts
+                   sum(attempts) AS attempts,
+                   count(is_in_history) = 0 OR coalesce(bool_or(is_in_history), false) AS has_history
             FROM (
                 SELECT $by AS by_value, $rank AS rank,
                        $seconds AS opportunity, 0.0 AS open, 0.0 AS taken,
                        0 AS starts, 0 AS evicted, 0.0 AS lost, 0.0 AS finished,
-                       0 AS linked, 0 AS attempts
+                       0 AS linked, 0 AS attempts, CAST(NULL AS BOOLEAN) AS is_in_history
                 FROM (SELECT *, $pieces FROM primary_phase
                       WHERE situation = 'open' AND backfill_class IS NOT NULL)
                 UNION ALL
                 SELECT $by, $rank, 0.0,
                        CASE WHEN situation = 'open' THEN $seconds ELSE 0.0 END,
                        CASE WHEN situation = 'taken' THEN $seconds ELSE 0.0 END,
-                       0, 0, 0.0, 0.0, 0, 0
+                       0, 0, 0.0, 0.0, 0, 0, NULL
                 FROM (SELECT *, $pieces FROM backfill_phase
                       WHERE situation IN ('open', 'taken'))
                 UNION ALL
@@ -58,7 +60,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                        CASE WHEN outcome = 'evicted' THEN gpus * $seconds ELSE 0.0 END,
                        CASE WHEN outcome = 'finished' THEN gpus * $seconds ELSE 0.0 END,
                        CASE WHEN $first AND linked IN ('job', 'gpu') THEN 1 ELSE 0 END,
-                       CASE WHEN $first AND linked <> 'history' THEN 1 ELSE 0 END
+                       CASE WHEN $first AND linked <> 'history' THEN 1 ELSE 0 END,
+                       linked <> 'spans'
                 FROM (
                     SELECT *, $pieces
                     FROM (
@@ -130,7 +133,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             name: "goodput_hours",
             heading: "Goodput h",
             unit: Unit::Hours,
-            meaning: "GPU hours of executions that finished well.",
+            meaning: "GPU hours of executions that finished well; a dash where the job history has none of the executions.",
         },
         Column {
             name: "goodput_percent",
@@ -145,7 +148,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             meaning: "Executions seen on GPUs that the job history has too.",
         },
     ],
-    notes: &[BACKFILL_OPEN, BACKFILL_LINKED, GPU_SEEN],
+    notes: &[BACKFILL_OPEN, BACKFILL_TIMES, BACKFILL_LINKED, GPU_SEEN],
     options: &[AnalysisOption {
         name: "by",
         meaning: "Add up by this",

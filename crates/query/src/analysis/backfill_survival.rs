@@ -2,7 +2,9 @@
 
 use report::Unit;
 
-use super::{Analysis, BACKFILL_LINKED, BY, BY_PLACE, Column, DEVICE, Drawn};
+use super::{
+    Analysis, AnalysisOption, BACKFILL_LINKED, BY, BY_PLACE, Column, DEVICE, Drawn, Values, by,
+};
 use crate::drawn::DrawnCurves;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -18,7 +20,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             WHERE is_start_known AND start_time >= $start AND start_time < $known_end
               AND ($device IS NULL OR is_device($device, device_name))
         )
-        SELECT curve.by_value AS by,
+        SELECT CASE WHEN is_whole = 1 THEN 'all' ELSE curve.by_value END AS by,
                life['at_seconds'] AS at_seconds,
                100 * life['share'] AS survival,
                100 * life['lower'] AS lower,
@@ -28,19 +30,22 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                life['ended'] AS evicted,
                compared['p_value'] AS p_value
         FROM (
-            SELECT by_value, rank, unnest(lives) AS life
+            SELECT by_value, is_whole, rank, unnest(lives) AS life
             FROM (
-                SELECT by_value, min(rank) AS rank,
-                       survival_curve(seconds, outcome = 'evicted') AS lives
+                SELECT by_value,
+                       grouping(by_value) AS is_whole,
+                       min(rank) AS rank,
+                       $points(seconds, outcome = 'evicted') AS lives
                 FROM lived
-                GROUP BY by_value
+                GROUP BY GROUPING SETS ((), (by_value))
             )
         ) AS curve
         LEFT JOIN (
             SELECT unnest(log_rank(by_value, seconds, outcome = 'evicted')) AS compared
             FROM lived
-        ) AS compared ON compared['group'] IS NOT DISTINCT FROM curve.by_value
-        ORDER BY rank, curve.by_value NULLS LAST, at_seconds
+        ) AS compared
+        ON is_whole = 0 AND compared['group'] IS NOT DISTINCT FROM curve.by_value
+        ORDER BY is_whole DESC, rank, curve.by_value NULLS LAST, at_seconds
     ",
     columns: &[
         BY,
@@ -89,8 +94,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         Column {
             name: "p_value",
             heading: "p",
-            unit: Unit::Plain,
-            meaning: "How likely so great a difference from all the others is by chance, by the log-rank test; small if these really live longer or shorter.",
+            unit: Unit::PValue,
+            meaning: "How likely so great a difference from all the others is by chance, by the log-rank test; small if these really live longer or shorter, and a dash in the rows of `all`.",
         },
     ],
     notes: &[
@@ -98,12 +103,24 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         "Only executions that began in the period are in it: of those that were running already it is not known how many like them had been evicted before.",
         "A line ends where nobody was watched for so long.",
     ],
-    options: &[BY_PLACE, DEVICE],
+    options: &[
+        BY_PLACE,
+        DEVICE,
+        AnalysisOption {
+            name: "points",
+            meaning: "At which times to estimate: at round ones, or at each at which one was evicted, as the chart does",
+            values: Values::OneOf(&[
+                by("times", &[("$points", "survival_curve")], ""),
+                by("evictions", &[("$points", "survival_steps")], ""),
+            ]),
+        },
+    ],
     drawn: Some(Drawn::Curves(DrawnCurves {
         group: "by",
         at: "at_seconds",
         value: "survival",
         band: ["lower", "upper"],
         weight: "starts",
+        told: &[("points", "evictions")],
     })),
 };

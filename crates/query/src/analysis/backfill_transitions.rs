@@ -2,32 +2,45 @@
 
 use report::Unit;
 
-use super::{Analysis, BACKFILL_OPEN, BY, BY_PLACE, Column, DEVICE, Drawn, GPU_SEEN};
+use super::{
+    Analysis, BACKFILL_OPEN, BACKFILL_TIMES, BY, BY_PLACE, Column, DEVICE, Drawn, GPU_SEEN,
+};
 use crate::drawn::DrawnGrid;
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "backfill-transitions",
     question: "What follows what on GPUs that are offered for backfill?",
     sql: "
-        SELECT by_value AS by,
+        SELECT CASE WHEN is_whole = 1 THEN 'all' ELSE by_value END AS by,
                situation,
                after,
-               count(*) AS times,
-               100.0 * count(*) / sum(count(*)) OVER (PARTITION BY by_value, situation) AS share,
-               86400.0 * count(*)
-                   / nullif(sum(sum(seconds)) OVER (PARTITION BY by_value, situation), 0)
+               times,
+               100.0 * times / sum(times) OVER (PARTITION BY is_whole, by_value, situation)
+                   AS share,
+               86400.0 * times
+                   / nullif(sum(seconds) OVER (PARTITION BY is_whole, by_value, situation), 0)
                    AS per_day,
-               distribution(seconds, 1.0)['median'] AS median
+               length['median'] AS median
         FROM (
-            SELECT *,
-                   seconds_between(start_time, end_time) AS seconds,
-                   $by AS by_value,
-                   $rank AS rank
-            FROM backfill_phase
-            WHERE $device IS NULL OR is_device($device, device_name)
+            SELECT by_value,
+                   grouping(by_value) AS is_whole,
+                   situation,
+                   after,
+                   CASE WHEN grouping(by_value) = 1 THEN 0 ELSE min(rank) END AS rank,
+                   count(*) AS times,
+                   CAST(sum(exact(seconds)) AS DOUBLE) AS seconds,
+                   distribution(seconds, 1.0) AS length
+            FROM (
+                SELECT *,
+                       seconds_between(start_time, end_time) AS seconds,
+                       $by AS by_value,
+                       $rank AS rank
+                FROM backfill_phase
+                WHERE $device IS NULL OR is_device($device, device_name)
+            )
+            GROUP BY GROUPING SETS ((situation, after), (by_value, situation, after))
         )
-        GROUP BY by_value, situation, after
-        ORDER BY min(rank), by_value NULLS LAST,
+        ORDER BY is_whole DESC, rank, by_value NULLS LAST,
                  CASE situation WHEN 'open' THEN 0 WHEN 'taken' THEN 1 WHEN 'owner' THEN 2 ELSE 3 END,
                  situation, times DESC, after
     ",
@@ -37,7 +50,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             name: "situation",
             heading: "From",
             unit: Unit::Label,
-            meaning: "open, taken by a backfill job, owner (claimed by the owner's side), drained or gone.",
+            meaning: "open, taken by a backfill job, owner (claimed by the owner's side), draining, drained (or prevented), down, maintenance, rebooting, or gone.",
         },
         Column {
             name: "after",
@@ -65,13 +78,24 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             meaning: "Half of the times before it were no longer.",
         },
     ],
-    notes: &[BACKFILL_OPEN, GPU_SEEN],
+    notes: &[BACKFILL_OPEN, BACKFILL_TIMES, GPU_SEEN],
     options: &[BY_PLACE, DEVICE],
     drawn: Some(Drawn::Grid(DrawnGrid {
         group: "by",
         row: "situation",
         column: "after",
-        order: &["open", "taken", "owner", "drained", "gone", "unknown"],
+        order: &[
+            "open",
+            "taken",
+            "owner",
+            "draining",
+            "drained",
+            "down",
+            "maintenance",
+            "rebooting",
+            "gone",
+            "unknown",
+        ],
         value: "share",
     })),
 };

@@ -27,7 +27,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                CASE WHEN day.is_collected AND total.start_time IS NULL THEN 0 ELSE total.users END AS users,
                CASE WHEN day.is_collected AND total.start_time IS NULL THEN 0 ELSE total.cpu_hours END AS cpu_hours,
                CASE WHEN day.is_collected AND total.start_time IS NULL THEN 0 ELSE total.gpu_hours END AS gpu_hours,
-               CASE WHEN day.is_collected AND total.start_time IS NULL THEN 0 ELSE total.memory_gib_hours END AS memory_gib_hours
+               CASE WHEN day.is_collected AND total.start_time IS NULL THEN 0 ELSE total.memory_gib_hours END AS memory_gib_hours,
+               day.is_partial
         FROM day
         LEFT JOIN total ON total.start_time = day.start_time
         ORDER BY day.date
@@ -40,8 +41,13 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         Column { name: "cpu_hours", heading: "CPU hours", unit: Unit::Hours, meaning: "CPUs held, times the time." },
         Column { name: "gpu_hours", heading: "GPU hours", unit: Unit::Hours, meaning: "GPUs held, times the time." },
         Column { name: "memory_gib_hours", heading: "Memory GiB h", unit: Unit::GibibyteHours, meaning: "Memory asked for, times the time." },
+        Column { name: "is_partial", heading: "Partial", unit: Unit::Label, meaning: "Whether only a part of the day counts: the period begins or ends in it, or it was not collected to its end." },
     ],
-    notes: &[RUNNING_JOBS, "A dash is a day that was not collected; a zero is one on which nothing ran."],
+    notes: &[
+        RUNNING_JOBS,
+        "A dash is a day that was not collected; a zero is one on which nothing ran.",
+        "Means over days leave out partial days.",
+    ],
     options: WHOSE,
     drawn: Some(amounts(&["date"], "CPU hours", &[CPU_HOURS_DRAWN])),
 };

@@ -18,9 +18,10 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                24.0 * 3600 * evicted / nullif(run, 0) AS per_day,
                lasted['median'] AS median,
                lost / 3600 AS badput_hours,
-               finished / 3600 AS goodput_hours,
+               CASE WHEN is_in_history THEN finished / 3600 END AS goodput_hours,
                (run - lost - finished) / 3600 AS other_hours,
-               100.0 * finished / nullif(lost + finished, 0) AS goodput_percent,
+               CASE WHEN is_in_history THEN 100.0 * finished / nullif(lost + finished, 0) END
+                   AS goodput_percent,
                by_owner,
                by_drain,
                evictor_known,
@@ -39,10 +40,13 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    distribution(CASE WHEN is_eviction AND is_start_known THEN whole_seconds END, 1.0)
                        AS lasted,
                    count(*) FILTER (WHERE is_eviction AND cause = 'owner') AS by_owner,
-                   count(*) FILTER (WHERE is_eviction AND cause = 'drained') AS by_drain,
+                   count(*) FILTER (WHERE is_eviction AND cause IN (
+                       'draining', 'drained', 'maintenance', 'rebooting'
+                   )) AS by_drain,
                    count(*) FILTER (WHERE is_eviction AND evictor_confidence IS NOT NULL)
                        AS evictor_known,
-                   count(*) FILTER (WHERE linked = 'spans') AS unlinked
+                   count(*) FILTER (WHERE linked = 'spans') AS unlinked,
+                   bool_or(linked <> 'spans') AS is_in_history
             FROM (
                 SELECT *, $by AS by_value, $rank AS rank
                 FROM (
@@ -106,7 +110,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             name: "goodput_hours",
             heading: "Goodput h",
             unit: Unit::Hours,
-            meaning: "GPU hours of executions that finished well.",
+            meaning: "GPU hours of executions that finished well; a dash where the job history has none of the executions.",
         },
         Column {
             name: "other_hours",
@@ -130,7 +134,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             name: "by_drain",
             heading: "By drain",
             unit: Unit::Count,
-            meaning: "Evictions after which the GPU was drained, or kept from taking jobs.",
+            meaning: "Evictions after which the GPU was draining, drained, in maintenance or rebooting, or kept from taking jobs.",
         },
         Column {
             name: "evictor_known",

@@ -21,6 +21,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
           AND to_time > $at
           AND ($device IS NULL OR is_device($device, device_name))
           AND ($node IS NULL OR machine = $node)
+          AND ($gpu IS NULL OR is_gpu($gpu, gpu_id))
         ORDER BY cluster, machine, gpu_id
     ",
     columns: &[
@@ -38,7 +39,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             name: "state",
             heading: "State",
             unit: Unit::Label,
-            meaning: "claimed, backfill (claimed by it alone), idle, drained, prevented, other or unknown.",
+            meaning: "claimed, backfill (claimed by it alone), idle, draining, drained, down, maintenance, rebooting, prevented, other or unknown.",
         },
         Column { name: "user", heading: "User", unit: Unit::Label, meaning: "Who holds it." },
         Column {
@@ -70,6 +71,11 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     options: &[
         DEVICE,
         NODE,
+        AnalysisOption {
+            name: "gpu",
+            meaning: "Only GPUs with this id, or whose id begins so; * and ? stand for letters, a regular expression stands between slashes",
+            values: Values::Filter,
+        },
         AnalysisOption {
             name: "at",
             meaning: "The moment, within the period; without one, its last",

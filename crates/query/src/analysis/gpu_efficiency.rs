@@ -42,7 +42,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         Column { name: "jobs", heading: "Jobs", unit: Unit::Count, meaning: "Attempts with GPUs that ran in the period." },
         Column { name: "gpu_hours", heading: "GPU hours", unit: Unit::Hours, meaning: "GPUs held, times the time." },
         Column { name: "measured_gpu_hours", heading: "Measured GPU hours", unit: Unit::Hours, meaning: "Those of them whose use was measured." },
-        Column { name: "gpu_utilization", heading: "GPU %", unit: Unit::Percent, meaning: "Measured use, weighted by GPU hours." },
+        Column { name: "gpu_utilization", heading: "GPU util. %", unit: Unit::Percent, meaning: "Measured use of the GPUs that were allocated, weighted by GPU hours." },
         Column { name: "unused_gpu_hours", heading: "Unused GPU hours", unit: Unit::Hours, meaning: "Measured GPU hours, less their use." },
         Column { name: "gpu_memory_max", heading: "Largest GPU memory", unit: Unit::Bytes, meaning: "Largest GPU memory that was measured of an attempt." },
         Column { name: "sources", heading: "Measured by", unit: Unit::Label, meaning: "Where the measured use comes from." },

@@ -2,7 +2,10 @@
 
 use report::Unit;
 
-use super::{ALLOCATED_PERCENT, Alternative, Analysis, AnalysisOption, Column, GPU_SEEN, Values};
+use super::{
+    ALLOCATED_PERCENT, Alternative, Analysis, AnalysisOption, Column, DOWN, DRAINED, DRAINING,
+    GPU_REASONS, GPU_SEEN, MAINTENANCE, PREVENTED, REBOOTING, Values,
+};
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "gpu-machines",
@@ -18,7 +21,11 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                claimed / $period_seconds AS allocated,
                backfill / $period_seconds AS backfill,
                idle / $period_seconds AS idle,
+               draining / $period_seconds AS draining,
                drained / $period_seconds AS drained,
+               down / $period_seconds AS down,
+               maintenance / $period_seconds AS maintenance,
+               rebooting / $period_seconds AS rebooting,
                prevented / $period_seconds AS prevented,
                other / $period_seconds AS other,
                unknown / $period_seconds AS unknown
@@ -34,7 +41,11 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    CAST(sum(claimed) AS DOUBLE) AS claimed,
                    CAST(sum(backfill) AS DOUBLE) AS backfill,
                    CAST(sum(idle) AS DOUBLE) AS idle,
+                   CAST(sum(draining) AS DOUBLE) AS draining,
                    CAST(sum(drained) AS DOUBLE) AS drained,
+                   CAST(sum(down) AS DOUBLE) AS down,
+                   CAST(sum(maintenance) AS DOUBLE) AS maintenance,
+                   CAST(sum(rebooting) AS DOUBLE) AS rebooting,
                    CAST(sum(prevented) AS DOUBLE) AS prevented,
                    CAST(sum(other) AS DOUBLE) AS other,
                    CAST(sum(unknown) AS DOUBLE) AS unknown
@@ -47,7 +58,16 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                        sum(exact(CASE WHEN state = 'claimed' THEN seconds ELSE 0 END)) AS claimed,
                        sum(exact(CASE WHEN state = 'backfill' THEN seconds ELSE 0 END)) AS backfill,
                        sum(exact(CASE WHEN state = 'idle' THEN seconds ELSE 0 END)) AS idle,
-                       sum(exact(CASE WHEN state = 'drained' THEN seconds ELSE 0 END)) AS drained,
+                       sum(exact(CASE WHEN state = 'draining' THEN seconds ELSE 0 END))
+                           AS draining,
+                       sum(exact(CASE WHEN state = 'drained' THEN seconds ELSE 0 END))
+                           AS drained,
+                       sum(exact(CASE WHEN state = 'down' THEN seconds ELSE 0 END))
+                           AS down,
+                       sum(exact(CASE WHEN state = 'maintenance' THEN seconds ELSE 0 END))
+                           AS maintenance,
+                       sum(exact(CASE WHEN state = 'rebooting' THEN seconds ELSE 0 END))
+                           AS rebooting,
                        sum(exact(CASE WHEN state = 'prevented' THEN seconds ELSE 0 END))
                            AS prevented,
                        sum(exact(CASE WHEN state = 'other' THEN seconds ELSE 0 END)) AS other,
@@ -111,18 +131,12 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             unit: Unit::Average,
             meaning: "GPUs that nobody held and that jobs could take, on average.",
         },
-        Column {
-            name: "drained",
-            heading: "Drained",
-            unit: Unit::Average,
-            meaning: "GPUs of drained slots on which nothing ran, on average.",
-        },
-        Column {
-            name: "prevented",
-            heading: "Prevented",
-            unit: Unit::Average,
-            meaning: "GPUs on which nothing ran and that a reason kept jobs away from, on average.",
-        },
+        DRAINING,
+        DRAINED,
+        DOWN,
+        MAINTENANCE,
+        REBOOTING,
+        PREVENTED,
         Column {
             name: "other",
             heading: "Other",
@@ -136,7 +150,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             meaning: "GPUs of which nothing was known, or nothing of their primary side, on average.",
         },
     ],
-    notes: &["The least used come first.", GPU_SEEN],
+    notes: &["The least used come first.", GPU_REASONS, GPU_SEEN],
     options: &[AnalysisOption {
         name: "by",
         meaning: "A row for each of these, of a cluster",

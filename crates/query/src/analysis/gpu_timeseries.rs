@@ -3,8 +3,9 @@
 use report::Unit;
 
 use super::{
-    ALLOCATED_PERCENT, Alternative, Analysis, AnalysisOption, CLASS, Column, GPU_BACKFILL,
-    GPU_CLASS, GPU_SEEN, Values,
+    ALLOCATED_PERCENT, Alternative, Analysis, AnalysisOption, CLASS, Column, DOWN, DRAINED,
+    DRAINING, GPU_BACKFILL, GPU_CLASS, GPU_REASONS, GPU_SEEN, MAINTENANCE, PREVENTED, REBOOTING,
+    Values,
 };
 
 pub(super) static ANALYSIS: Analysis = Analysis {
@@ -18,7 +19,13 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                100 * claimed / nullif(seen, 0) AS allocated_percent,
                claimed / part.seconds AS allocated,
                backfill / part.seconds AS backfill,
-               seen / part.seconds AS available
+               seen / part.seconds AS available,
+               draining / part.seconds AS draining,
+               drained / part.seconds AS drained,
+               down / part.seconds AS down,
+               maintenance / part.seconds AS maintenance,
+               rebooting / part.seconds AS rebooting,
+               prevented / part.seconds AS prevented
         FROM (
             SELECT side, class, start_time, grouping(class) AS is_total, ",
         gpu_sums!(),
@@ -66,8 +73,19 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             unit: Unit::Average,
             meaning: "GPUs seen, whatever they did, on average.",
         },
+        DRAINING,
+        DRAINED,
+        DOWN,
+        MAINTENANCE,
+        REBOOTING,
+        PREVENTED,
     ],
-    notes: &["An hour or day of which nothing is known is not listed.", GPU_SEEN, GPU_BACKFILL],
+    notes: &[
+        "An hour or day of which nothing is known is not listed.",
+        GPU_REASONS,
+        GPU_SEEN,
+        GPU_BACKFILL,
+    ],
     options: &[
         AnalysisOption {
             name: "step",

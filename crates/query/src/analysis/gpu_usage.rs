@@ -3,34 +3,73 @@
 use report::Unit;
 
 use super::{
-    ALLOCATED_PERCENT, Alternative, Analysis, AnalysisOption, CLASS, Column, GPU_BACKFILL,
-    GPU_CLASS, GPU_SEEN, Values, by,
+    ALLOCATED_PERCENT, Alternative, Analysis, AnalysisOption, CLASS, Column, DOWN, DRAINED,
+    DRAINING, GPU_BACKFILL, GPU_CLASS, GPU_HOST, GPU_HOST_PATTERN, GPU_MODEL, GPU_REASONS,
+    GPU_SEEN, MAINTENANCE, PREVENTED, REBOOTING, Values, by,
 };
+
+/// Rows of the sides, and those of the primary side once more for both sides together: a GPU that backfill
+/// holds is allocated there too. Interactive slots on which nobody comes first are in no total, and the
+/// class is that of the prioritized total or unknown.
+macro_rules! with_both_sides {
+    ($sides:expr) => {
+        concat!(
+            "(
+                SELECT * EXCEPT (side, class, use, counted),
+                       counted AS side,
+                       CASE WHEN counted <> 'both' THEN class
+                            WHEN class IN (slot_class('Priority-ResearcherOwned'),
+                                           slot_class('Priority-CHTCOwned'))
+                                THEN 'Prioritized TOTAL'
+                       END AS class,
+                       CASE WHEN counted = 'both' AND use = 'backfill' THEN 'claimed' ELSE use END
+                           AS use
+                FROM (
+                    SELECT *,
+                           unnest(CASE WHEN side = 'primary' THEN make_array('primary', 'both')
+                                       ELSE make_array('backfill')
+                                  END) AS counted
+                    FROM ",
+            $sides,
+            "
+                )
+                WHERE counted <> 'both' OR class <> slot_class('Interactive')
+            )"
+        )
+    };
+}
 
 pub(super) static ANALYSIS: Analysis = Analysis {
     name: "gpu-usage",
     question: "How much of the GPUs was used?",
     sql: concat!(
         "
-        SELECT ",
-        gpu_class!(),
-        ",
+        SELECT CASE WHEN is_total = 0 THEN class
+                    WHEN side = 'primary' THEN 'All GPUs'
+                    WHEN side = 'both' THEN 'TOTAL'
+                    ELSE 'All backfill'
+               END AS class,
                CASE WHEN is_whole = 1 THEN 'all' ELSE by_value END AS by,
-               CASE WHEN side = 'primary' THEN gpus END AS gpus,
+               CASE WHEN side <> 'backfill' THEN gpus END AS gpus,
                100 * claimed / nullif(seen, 0) AS allocated_percent,
                claimed / part AS allocated,
                seen / part AS available,
                CASE WHEN side = 'primary' THEN backfill / part END AS backfill,
                idle / part AS idle,
+               draining / part AS draining,
                drained / part AS drained,
+               down / part AS down,
+               maintenance / part AS maintenance,
+               rebooting / part AS rebooting,
                prevented / part AS prevented,
                other / part AS other,
-               CASE WHEN side = 'primary' THEN (unclear + unseen) / part END AS unknown
+               CASE WHEN side <> 'backfill' THEN (unclear + unseen) / part END AS unknown
         FROM (
             SELECT *,
                    CASE WHEN is_whole = 0 AND part_of_hour > 0 THEN part_of_hour
                         ELSE $period_seconds
-                   END AS part
+                   END AS part,
+                   max(CASE WHEN side = 'backfill' THEN 1 ELSE 0 END) OVER () AS has_backfill
             FROM (
                 SELECT side, class, by_value,
                        grouping(class) AS is_total,
@@ -45,10 +84,15 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                 FROM (
                     SELECT *, $by AS by_value, $rank AS rank, $part AS part_of_hour
                     FROM ",
-        gpu_sides!("$rows"),
-        "
-                    WHERE ",
-        of_class!(),
+        with_both_sides!(concat!(
+            "(SELECT * FROM ",
+            gpu_sides!("$rows"),
+            " WHERE ",
+            of_class!(),
+            " AND ",
+            of_selected_gpus!(),
+            ")"
+        )),
         "
                 )
                 GROUP BY GROUPING SETS (
@@ -58,7 +102,9 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         )
         WHERE (is_whole = 1 OR by_value IS NULL OR by_value <> '')
           AND (is_total = 0 OR $class IS NULL)
-        ORDER BY side DESC, is_total DESC, class_rank(class), class, is_whole DESC,
+          AND (side <> 'both'
+               OR ($class IS NULL AND has_backfill = 1 AND (is_total = 1 OR class IS NOT NULL)))
+        ORDER BY CASE side WHEN 'primary' THEN 1 WHEN 'backfill' THEN 2 ELSE 3 END, is_total DESC, class_rank(class), class, is_whole DESC,
                  rank NULLS LAST, by_value
     "
     ),
@@ -101,18 +147,12 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             unit: Unit::Average,
             meaning: "GPUs that nobody held and that jobs could take, on average.",
         },
-        Column {
-            name: "drained",
-            heading: "Drained",
-            unit: Unit::Average,
-            meaning: "GPUs of drained slots on which nothing ran, on average.",
-        },
-        Column {
-            name: "prevented",
-            heading: "Prevented",
-            unit: Unit::Average,
-            meaning: "GPUs on which nothing ran, and that a reason kept jobs away from, on average.",
-        },
+        DRAINING,
+        DRAINED,
+        DOWN,
+        MAINTENANCE,
+        REBOOTING,
+        PREVENTED,
         Column {
             name: "other",
             heading: "Other",
@@ -127,7 +167,10 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         },
     ],
     notes: &[
-        "GPUs = allocated + backfill + idle + drained + prevented + other + unknown, in every row of the primary side: each GPU is in one of these at every instant.",
+        "GPUs = allocated + backfill + idle + draining + drained + down + maintenance + rebooting + prevented + other + unknown, in every row of the primary side: each GPU is in one of these at every instant.",
+        GPU_REASONS,
+        "TOTAL and Prioritized TOTAL are gpureports' figures for both sides together. Allocated adds what the primary side and what backfill hold; a GPU that both hold counts once. Available is the GPUs of the primary side alone, because backfill runs on the same GPUs. TOTAL covers prioritized and open capacity, Prioritized TOTAL the two Priority classes. Neither covers interactive slots on which nobody comes first. Backfill counts where the primary side of its GPU does, also on open capacity, which gpureports leaves out.",
+        "TOTAL and Prioritized TOTAL are listed if any GPU is offered for backfill. In these rows, GPUs = allocated + idle + draining + drained + down + maintenance + rebooting + prevented + other + unknown.",
         GPU_SEEN,
         GPU_BACKFILL,
     ],
@@ -202,6 +245,9 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             ]),
         },
         CLASS,
+        GPU_HOST,
+        GPU_HOST_PATTERN,
+        GPU_MODEL,
     ],
     drawn: None,
 };

@@ -18,7 +18,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             WHERE submit_time < $known_end
               AND (end_time >= $start
                    OR (end_time IS NULL AND (observed_time >= $start OR NOT is_complete)))
-              AND ($state IS NULL OR state = $state)
+              AND ($state IS NULL OR state = upper($state))
               AND ($name IS NULL OR strpos(job_name, $name) > 0)
               AND ($node IS NULL OR array_has(nodes_of(node_list), $node))
               AND ",
@@ -108,19 +108,19 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         },
         Column {
             name: "cpu_efficiency",
-            heading: "CPU %",
+            heading: "CPU eff. %",
             unit: Unit::Percent,
             meaning: "CPU time used of CPU time held.",
         },
         Column {
             name: "memory_efficiency",
-            heading: "Memory %",
+            heading: "Memory eff. %",
             unit: Unit::Percent,
             meaning: "Largest memory used of memory asked for; of several, weighted by memory and time.",
         },
         Column {
             name: "gpu_utilization",
-            heading: "GPU %",
+            heading: "GPU util. %",
             unit: Unit::Percent,
             meaning: "Measured use of its GPUs; of several, weighted by GPU hours.",
         },
@@ -136,7 +136,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         PARTITION,
         AnalysisOption {
             name: "state",
-            meaning: "Only those in this state, such as FAILED",
+            meaning: "Only those in this state, such as FAILED, in any case of letters",
             values: Values::Filter,
         },
         AnalysisOption {

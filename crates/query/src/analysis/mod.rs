@@ -20,6 +20,14 @@ macro_rules! of_class {
     };
 }
 
+/// Whether a row is of GPUs that are selected, by [`GPU_HOST`], [`GPU_HOST_PATTERN`] and [`GPU_MODEL`].
+macro_rules! of_selected_gpus {
+    () => {
+        "(($host IS NULL AND $host_pattern IS NULL AND $model IS NULL)
+          OR selects_gpu($host, $host_pattern, $model, machine, device))"
+    };
+}
+
 /// What usage is added up to, whatever by.
 macro_rules! usage_sums {
     () => {
@@ -109,7 +117,8 @@ macro_rules! gpu_sides {
                        CASE WHEN side = 'primary' THEN primary_class ELSE backfill_class END
                            AS class,
                        CASE WHEN side = 'primary' THEN state
-                            WHEN backfill_use IN ('claimed', 'drained', 'prevented')
+                            WHEN backfill_use IN ('claimed', 'draining', 'drained', 'down', 'maintenance',
+                                                  'rebooting', 'prevented')
                                 THEN backfill_use
                             WHEN backfill_use = 'available' THEN 'idle'
                             ELSE 'other'
@@ -131,8 +140,16 @@ macro_rules! gpu_sums {
          CAST(coalesce(sum(exact(seconds)) FILTER (WHERE use = 'backfill'), 0) AS DOUBLE)
              AS backfill,
          CAST(coalesce(sum(exact(seconds)) FILTER (WHERE use = 'idle'), 0) AS DOUBLE) AS idle,
+         CAST(coalesce(sum(exact(seconds)) FILTER (WHERE use = 'draining'), 0) AS DOUBLE)
+             AS draining,
          CAST(coalesce(sum(exact(seconds)) FILTER (WHERE use = 'drained'), 0) AS DOUBLE)
              AS drained,
+         CAST(coalesce(sum(exact(seconds)) FILTER (WHERE use = 'down'), 0) AS DOUBLE)
+             AS down,
+         CAST(coalesce(sum(exact(seconds)) FILTER (WHERE use = 'maintenance'), 0) AS DOUBLE)
+             AS maintenance,
+         CAST(coalesce(sum(exact(seconds)) FILTER (WHERE use = 'rebooting'), 0) AS DOUBLE)
+             AS rebooting,
          CAST(coalesce(sum(exact(seconds)) FILTER (WHERE use = 'prevented'), 0) AS DOUBLE)
              AS prevented,
          CAST(coalesce(sum(exact(seconds)) FILTER (WHERE use = 'other'), 0) AS DOUBLE) AS other,
@@ -151,9 +168,10 @@ macro_rules! gpu_class {
     };
 }
 
-/// GPU hours by class and user: of all that was held, or of one side's.
+/// GPU hours by class and user: of all that was held, or of one side's. `$sets` are the groups beside
+/// the sum of all and those of each class.
 macro_rules! gpu_users {
-    ($name:literal, $question:literal, $where:literal, $notes:expr) => {
+    ($name:literal, $question:literal, $where:literal, $sets:literal, $notes:expr) => {
         pub(super) static ANALYSIS: super::Analysis = super::Analysis {
             name: $name,
             question: $question,
@@ -177,9 +195,13 @@ macro_rules! gpu_users {
             WHERE ($device IS NULL OR is_device($device, device_name)) AND ",
                 of_class!(),
                 " AND ",
+                of_selected_gpus!(),
+                " AND ",
                 $where,
                 "
-            GROUP BY GROUPING SETS ((), (class), (class, user))
+            GROUP BY GROUPING SETS ((), (class), ",
+                $sets,
+                ")
         )
         WHERE seconds > 0 AND (is_total = 0 OR $class IS NULL)
         ORDER BY is_total DESC,
@@ -195,13 +217,13 @@ macro_rules! gpu_users {
                     name: "class",
                     heading: "Class",
                     unit: report::Unit::Label,
-                    meaning: "The class of the slots; `all` in the first row, unless a class was asked for.",
+                    meaning: "The class of the slots; `all` in rows that add up all classes, unless a class was asked for.",
                 },
                 super::Column {
                     name: "user",
                     heading: "User",
                     unit: report::Unit::Label,
-                    meaning: "Who held them; `all` in a class's own row, a dash where the scheduler did not say.",
+                    meaning: "Who held them; `all` in rows that add up all users, a dash where the scheduler did not say.",
                 },
                 super::Column {
                     name: "gpu_hours",
@@ -223,7 +245,13 @@ macro_rules! gpu_users {
                 },
             ],
             notes: $notes,
-            options: &[super::DEVICE, super::CLASS],
+            options: &[
+                super::DEVICE,
+                super::CLASS,
+                super::GPU_HOST,
+                super::GPU_HOST_PATTERN,
+                super::GPU_MODEL,
+            ],
             drawn: Some(super::Drawn::Bars(super::GPU_HOURS_OF_USERS)),
         };
     };
@@ -288,9 +316,9 @@ macro_rules! gpu_calendar {
                 super::ALLOCATED_PERCENT,
                 super::Column {
                     name: "change",
-                    heading: "Change",
-                    unit: report::Unit::Percent,
-                    meaning: "How many percentage points more than before; a dash in the first.",
+                    heading: "Change (points)",
+                    unit: report::Unit::PercentagePoints,
+                    meaning: "The difference from the one before, in percentage points; a dash in the first.",
                 },
             ],
             notes: &[super::GPU_SEEN],
@@ -323,6 +351,9 @@ macro_rules! open_periods {
                taken,
                owner,
                drained,
+               down,
+               maintenance,
+               rebooting,
                gone,
                cut,
                100.0 * cut / periods AS cut_percent
@@ -337,7 +368,10 @@ macro_rules! open_periods {
                        FILTER (WHERE before <> 'unknown') AS life,
                    count(*) FILTER (WHERE after = 'taken') AS taken,
                    count(*) FILTER (WHERE after = 'owner') AS owner,
-                   count(*) FILTER (WHERE after = 'drained') AS drained,
+                   count(*) FILTER (WHERE after IN ('draining', 'drained')) AS drained,
+                   count(*) FILTER (WHERE after = 'down') AS down,
+                   count(*) FILTER (WHERE after = 'maintenance') AS maintenance,
+                   count(*) FILTER (WHERE after = 'rebooting') AS rebooting,
                    count(*) FILTER (WHERE after = 'gone') AS gone,
                    count(*) FILTER (WHERE before = 'unknown' OR after = 'unknown') AS cut
             FROM (
@@ -348,7 +382,8 @@ macro_rules! open_periods {
                 FROM ",
                 $phases,
                 "
-                WHERE situation = 'open' AND ($device IS NULL OR is_device($device, device_name))
+                WHERE situation = 'open' AND backfill_class IS NOT NULL
+                  AND ($device IS NULL OR is_device($device, device_name))
             )
             GROUP BY GROUPING SETS ((), (by_value))
         )
@@ -443,6 +478,24 @@ macro_rules! open_periods {
                     meaning: "How many ended because the GPU was drained, or kept from taking jobs.",
                 },
                 super::Column {
+                    name: "down",
+                    heading: "Down",
+                    unit: report::Unit::Count,
+                    meaning: "How many ended because the GPU's machine failed.",
+                },
+                super::Column {
+                    name: "maintenance",
+                    heading: "Maintenance",
+                    unit: report::Unit::Count,
+                    meaning: "How many ended because the maintenance of the GPU's machine began.",
+                },
+                super::Column {
+                    name: "rebooting",
+                    heading: "Rebooting",
+                    unit: report::Unit::Count,
+                    meaning: "How many ended because the GPU's machine rebooted.",
+                },
+                super::Column {
                     name: "gone",
                     heading: "Gone",
                     unit: report::Unit::Count,
@@ -520,6 +573,7 @@ use report::{Kind, Layout, Unit};
 
 use crate::drawn::{Drawn, DrawnBars, DrawnPart};
 use crate::option::{Alternative, AnalysisOption, Values};
+use crate::picture::{host_pattern, model_pattern};
 
 /// A question that people ask, and how it is answered.
 pub struct Analysis {
@@ -604,8 +658,8 @@ pub static ANALYSES: [&Analysis; 47] = [
 ];
 
 /// Said by every analysis that adds up the time of runs.
-const RUNNING_JOBS: &str = "A job counts for the part of its run that lies in the period; one \
-    that still runs counts until it was last observed, in HTCondor once it is over.";
+const RUNNING_JOBS: &str = "A job counts for the part of its run that lies in the period. A \
+    running job counts until it was last observed.";
 
 /// The columns of usage.
 const JOBS: Column = Column {
@@ -646,13 +700,13 @@ const WAIT_HOURS: Column = Column {
 };
 const CPU_EFFICIENCY: Column = Column {
     name: "cpu_efficiency",
-    heading: "CPU %",
+    heading: "CPU eff. %",
     unit: Unit::Percent,
     meaning: "CPU time used of CPU time held, over attempts where it was measured.",
 };
 const MEMORY_EFFICIENCY: Column = Column {
     name: "memory_efficiency",
-    heading: "Memory %",
+    heading: "Memory eff. %",
     unit: Unit::Percent,
     meaning: "Largest memory used of memory asked for, weighted by memory and time, over attempts where it was measured.",
 };
@@ -661,6 +715,48 @@ const MEMORY_EFFICIENCY: Column = Column {
 const GPU_SEEN: &str = "What a look at a cluster saw holds until the next look, and for twice its \
     cadence at the most (a fiftieth longer if the next comes no later than that); for the rest \
     nothing is known, and nothing is assumed.";
+
+/// Free GPUs that could take no job, on average: one column for each reason.
+const DRAINING: Column = Column {
+    name: "draining",
+    heading: "Draining",
+    unit: Unit::Average,
+    meaning: "Free GPUs of machines that take no new jobs while others still run, on average.",
+};
+const DRAINED: Column = Column {
+    name: "drained",
+    heading: "Drained",
+    unit: Unit::Average,
+    meaning: "GPUs of drained slots on which nothing ran, on average.",
+};
+const DOWN: Column = Column {
+    name: "down",
+    heading: "Down",
+    unit: Unit::Average,
+    meaning: "GPUs of machines that failed or do not respond, on average.",
+};
+const MAINTENANCE: Column = Column {
+    name: "maintenance",
+    heading: "Maintenance",
+    unit: Unit::Average,
+    meaning: "GPUs of machines in maintenance, on average.",
+};
+const REBOOTING: Column = Column {
+    name: "rebooting",
+    heading: "Rebooting",
+    unit: Unit::Average,
+    meaning: "GPUs of machines that reboot, on average.",
+};
+const PREVENTED: Column = Column {
+    name: "prevented",
+    heading: "Prevented",
+    unit: Unit::Average,
+    meaning: "GPUs on which nothing ran, and that another reason kept jobs away from, on average.",
+};
+
+/// Said where the reasons are shown.
+const GPU_REASONS: &str = "Data that an earlier version collected do not say why a SLURM node \
+    took no jobs: a GPU that was draining, down, in maintenance or rebooting counts there as drained.";
 
 /// Said where backfill is told apart.
 const GPU_BACKFILL: &str = "Where both sides of a GPU are claimed, it is the primary side's; \
@@ -710,6 +806,25 @@ const DEVICE: AnalysisOption = AnalysisOption {
     values: Values::Device,
 };
 
+/// The machine of GPUs.
+pub const GPU_HOST: AnalysisOption = AnalysisOption {
+    name: "host",
+    meaning: "Only this machine, with or without its domain",
+    values: Values::Filter,
+};
+
+pub const GPU_HOST_PATTERN: AnalysisOption = AnalysisOption {
+    name: "host-pattern",
+    meaning: "Only machines in whose name this regular expression is found",
+    values: Values::Checked(|expression| host_pattern(expression).map(|_| ())),
+};
+
+pub const GPU_MODEL: AnalysisOption = AnalysisOption {
+    name: "model",
+    meaning: "Only models with this in their name",
+    values: Values::Checked(|model| model_pattern(model).map(|_| ())),
+};
+
 /// Rows of a class are what they are without it; sums over classes are left out.
 const CLASS: AnalysisOption = AnalysisOption {
     name: "class",
@@ -756,6 +871,13 @@ const fn by(
 /// Said by every analysis of the time that backfill had.
 const BACKFILL_OPEN: &str = "Open for backfill: the backfill side is unclaimed, the owner's side is \
     not claimed, and the GPU is neither drained nor kept from taking jobs.";
+
+/// Said by every analysis of the lengths of such times.
+const BACKFILL_TIMES: &str = "Samples decide what a GPU did, and the job history decides when. A time \
+    begins at the end of the job before it and ends at the start of the job after it if the job \
+    history has these jobs, otherwise at sampling times. A job that ran between two samples splits \
+    the time around it if the job history names its GPUs. GPU hours by job times may differ from \
+    those of gpu-usage, which are by samples, by up to one sampling interval for each start and end.";
 
 /// Said by every analysis of attempts on backfill.
 const BACKFILL_LINKED: &str = "Where the job history has an execution, its times are exact and its \
@@ -806,6 +928,8 @@ const OPEN_MEDIANS: DrawnBars = DrawnBars {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
@@ -832,6 +956,20 @@ mod tests {
                 assert!(is_there, "{} has no column {name}", analysis.name);
             }
         }
+    }
+
+    /// Used of allocated, and allocated of existing, are both percentages of CPUs.
+    #[test]
+    fn a_heading_of_percentages_stands_for_one_column_and_a_column_has_one_heading() {
+        let mut names: BTreeMap<&str, &str> = BTreeMap::new();
+        let mut headings: BTreeMap<&str, &str> = BTreeMap::new();
+        let columns = ANALYSES.iter().flat_map(|analysis| analysis.columns);
+        for Column { name, heading, .. } in columns.filter(|it| it.unit == Unit::Percent) {
+            assert_eq!(names.entry(heading).or_insert(name), name, "the heading {heading}");
+            assert_eq!(headings.entry(name).or_insert(heading), heading, "the column {name}");
+        }
+        assert_eq!(names.get("CPU eff. %"), Some(&"cpu_efficiency"));
+        assert_eq!(names.get("CPU allocated %"), Some(&"cpu_allocated_percent"));
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                         FROM queue_span
                         WHERE req_gpus > 0
                           AND state <> 'HELD'
+                          AND coalesce(reason, '') NOT ILIKE '%held%'
+                          AND coalesce(reason, '') <> 'JobHoldMaxRequeue'
                           AND start_time < $known_end
                           AND end_time > $start
                     )

@@ -18,7 +18,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         chosen!(),
         "
         GROUP BY state
-        ORDER BY jobs DESC, state
+        ORDER BY jobs DESC, state NULLS LAST
     "
     ),
     columns: &[
@@ -26,13 +26,13 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             name: "state",
             heading: "State",
             unit: Unit::Label,
-            meaning: "The scheduler's word.",
+            meaning: "The final state, as the scheduler reports it; a dash if the scheduler no longer knows how the attempt ended.",
         },
         Column {
             name: "jobs",
             heading: "Jobs",
             unit: Unit::Count,
-            meaning: "Attempts that ended so in the period, or had not ended.",
+            meaning: "Attempts that ended in this state in the period.",
         },
         Column {
             name: "share",
@@ -48,7 +48,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         },
     ],
     notes: &[
-        "Attempts that ended in the period, and those that had not ended when they were last observed.",
+        "Attempts that ended in the period. Pending and running jobs have not ended; the report jobs lists them.",
     ],
     options: WHOSE,
     drawn: Some(amounts(&["state"], "Jobs", &[DrawnPart::new("jobs", "jobs", Kind::Ranked(0))])),

@@ -30,9 +30,9 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                CASE WHEN held.node IS NULL AND has.gpus > 0 THEN 0.0 ELSE held.gpu_seconds / 3600 END
                    AS gpu_hours,
                100 * CASE WHEN held.node IS NULL THEN 0.0 ELSE held.cpu_seconds END
-                   / nullif(has.cpus * asked.seconds, 0) AS cpu_utilization,
+                   / nullif(has.cpus * asked.seconds, 0) AS cpu_allocated_percent,
                100 * CASE WHEN held.node IS NULL THEN 0.0 ELSE held.gpu_seconds END
-                   / nullif(has.gpus * asked.seconds, 0) AS gpu_utilization
+                   / nullif(has.gpus * asked.seconds, 0) AS gpu_allocated_percent
         FROM held
         FULL JOIN has ON has.cluster = held.cluster AND has.node = held.node
         LEFT JOIN asked ON asked.cluster = coalesce(held.cluster, has.cluster)
@@ -44,8 +44,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         Column { name: "jobs", heading: "Jobs", unit: Unit::Count, meaning: "Attempts that ran on it in the period; one over several nodes counts on each." },
         Column { name: "cpu_hours", heading: "CPU hours", unit: Unit::Hours, meaning: "CPUs held, times the time; an attempt over several nodes counts in equal parts." },
         Column { name: "gpu_hours", heading: "GPU hours", unit: Unit::Hours, meaning: "GPUs held, times the time, likewise." },
-        Column { name: "cpu_utilization", heading: "CPU %", unit: Unit::Percent, meaning: "CPU hours of what the node has, over the time that the scheduler was asked about; a dash where it was not seen." },
-        Column { name: "gpu_utilization", heading: "GPU %", unit: Unit::Percent, meaning: "GPU hours of what the node has, likewise." },
+        Column { name: "cpu_allocated_percent", heading: "CPU allocated %", unit: Unit::Percent, meaning: "CPU hours allocated, of what the node has, over the time that the scheduler was asked about; a dash where it was not seen." },
+        Column { name: "gpu_allocated_percent", heading: "GPU allocated %", unit: Unit::Percent, meaning: "GPU hours allocated, of what the node has, likewise." },
     ],
     notes: &[
         RUNNING_JOBS,

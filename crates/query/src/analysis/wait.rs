@@ -19,7 +19,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                waited['p95'] AS p95,
                waited['highest'] AS longest,
                waited['mean'] AS mean,
-               waiting
+               CASE WHEN NOT is_of_pool THEN waiting END AS waiting
         FROM (
             SELECT cluster,
                    partition,
@@ -28,6 +28,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    grouping(size) AS is_whole,
                    count(CASE WHEN NOT is_waiting THEN 1 END) AS jobs,
                    count(CASE WHEN is_waiting THEN 1 END) AS waiting,
+                   bool_or(source IN ('condor_history', 'condor_q', 'elasticsearch')) AS is_of_pool,
                    distribution(wait_seconds, 1) AS waited,
                    min(gpus) AS least_gpus,
                    min(cpus) AS least_cpus
@@ -95,11 +96,11 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             name: "waiting",
             heading: "Still waiting",
             unit: Unit::Count,
-            meaning: "Attempts that were eligible and had not started at the period's end, as far as is known; their wait is in none of the other columns.",
+            meaning: "Attempts that were eligible and had not started at the period's end, as far as is known; their wait is in none of the other columns. A dash in HTCondor, whose waiting jobs are in the report `queue-pressure`.",
         },
     ],
     notes: &[
-        "A wait is from when a job is eligible to its start. A dash: the scheduler does not say when it was eligible, as HTCondor does not.",
+        "A wait is from when a job is eligible to its start. In HTCondor it begins at the job's submission, and for a later execution at the end of the one before. It is unknown for jobs that were ever on hold, because the history does not have the time of their release.",
         "Only attempts that started in the period have a wait here; where many are still waiting, waits are longer than these. An array whose tasks wait together counts once among them, and what GPUs a waiting job will get is not known.",
         PERCENTILES,
     ],

@@ -74,7 +74,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     ],
     notes: &[
         RUNNING_JOBS,
-        "Only attempts whose use was measured count here; those that still run are not measured yet.",
+        "Waste is computed over the attempts whose use was measured. Those that still run are not measured yet.",
     ],
     options: WHOSE,
     drawn: Some(amounts(

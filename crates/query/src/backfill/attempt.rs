@@ -1,20 +1,16 @@
 //! The executions of jobs on backfill: what the job history says of them, met with what was seen
 //! of GPUs.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use anyhow::Result;
-use datafusion::arrow::array::{Array, StringViewArray};
-use datafusion::common::runtime::SpawnedTask;
+use datafusion::common::Result;
 use datafusion::execution::memory_pool::MemoryReservation;
 use hashbrown::HashMap;
 
-use super::execution::{self, Execution, Executions};
+use super::execution::Execution;
 use super::history::{GpuPhase, History, Place};
 use super::link::{Link, Linked, Links};
 use super::owner::{Evictor, Owners};
 use super::phase::Situation;
+use super::timeline::Timeline;
 use crate::gpu_history::Who;
 use crate::names::Name;
 use crate::side_by_side::side_by_side;
@@ -86,8 +82,12 @@ impl Outcome {
     /// By what was seen of its GPU after it, without any history.
     fn of_sight(after: Situation) -> Outcome {
         match after {
-            Situation::Owner | Situation::Drained => Outcome::Evicted,
-            Situation::Gone => Outcome::Lost,
+            Situation::Owner
+            | Situation::Draining
+            | Situation::Drained
+            | Situation::Maintenance
+            | Situation::Rebooting => Outcome::Evicted,
+            Situation::Down | Situation::Gone => Outcome::Lost,
             Situation::Open | Situation::Taken => Outcome::Ended,
             Situation::Unknown => Outcome::Unknown,
         }
@@ -96,104 +96,82 @@ impl Outcome {
 
 /// Every attempt on backfill in the period, in an order that follows from what they are.
 pub(super) struct Attempts {
-    /// All texts that they name.
-    pub(super) texts: StringViewArray,
     pub(super) parts: Vec<Vec<Attempt>>,
     /// What all of it takes, for as long as it is there.
     _held: MemoryReservation,
 }
 
 impl Attempts {
-    /// From what was seen of GPUs, and what was read of the job history. What it takes is added to
-    /// what is held.
-    pub(super) async fn find(
-        history: &Arc<History>,
-        executions: Vec<execution::Reader>,
-        holds: &BTreeMap<String, i64>,
-        held: MemoryReservation,
-    ) -> Result<Attempts> {
-        // The names and the executions of all, beside those of each.
-        let together =
-            history.names.bytes() + executions.iter().map(execution::Reader::bytes).sum::<usize>();
-        held.try_grow(together)?;
-        let seen = history.clone();
-        let is_taken = |situation| situation == Situation::Taken;
-        let taken = SpawnedTask::spawn_blocking(move || seen.backfill_phases(is_taken));
-        let seen = history.clone();
-        let owners = SpawnedTask::spawn_blocking(move || Owners::seen(&seen));
-        let mut names = history.names.clone();
-        let executions = Executions::of(executions, &mut names);
-        let holds = holds.iter().map(|(cluster, hold)| (names.of(Some(cluster)), *hold)).collect();
-        let texts = SpawnedTask::spawn_blocking(move || names.array());
-        let (taken, owners) = (taken.join_unwind().await?, owners.join_unwind().await?);
-        let texts = texts.join_unwind().await?;
-        held.try_grow(texts.get_array_memory_size())?;
+    /// The executions of a period, met with what its samples show.
+    pub(super) fn find(timeline: &Timeline, held: MemoryReservation) -> Result<Attempts> {
+        let Timeline { history, executions, index, .. } = timeline;
+        let is_taken =
+            |seen: &&GpuPhase| seen.is_sampled && seen.phase.situation == Situation::Taken;
+        let taken: Vec<GpuPhase> = timeline.backfill.iter().filter(is_taken).cloned().collect();
         held.try_grow(taken.capacity() * size_of::<GpuPhase>())?;
         // There is one for each execution and each phase at the most.
         held.try_grow((executions.list.len() + taken.len()) * size_of::<Attempt>())?;
-        let parts = attempts(history, &taken, owners, &executions, &holds);
+        let links = Links::find(history, &taken, executions, index);
+        let owners = Owners::of(timeline, &links);
+        let known =
+            Known { timeline, phases: &taken, owners: &owners, machines: common_places(history) };
+        let mut parts = side_by_side(&executions.list, |first, part| {
+            known.attempts(links.of_executions(first, part))
+        });
+        parts.push(known.sampled_only(&links.unlinked));
         let attempts: usize = parts.iter().map(Vec::capacity).sum();
-        held.try_resize(texts.get_array_memory_size() + attempts * size_of::<Attempt>())?;
-        Ok(Attempts { texts, parts, _held: held })
+        held.try_resize(attempts * size_of::<Attempt>())?;
+        Ok(Attempts { parts, _held: held })
     }
 }
 
-fn attempts(
-    history: &History,
-    phases: &[GpuPhase],
-    mut owners: Owners,
-    executions: &Executions,
-    holds: &HashMap<Name, i64>,
-) -> Vec<Vec<Attempt>> {
-    let links = Links::find(history, phases, executions, holds);
-    let places: HashMap<[Name; 3], usize> = history
-        .gpus
-        .iter()
-        .enumerate()
-        .map(|(number, gpu)| ([gpu.place.cluster, gpu.place.machine, gpu.gpu_id], number))
-        .collect();
-    owners.add(&places, executions, &links);
-    let known = Known { history, phases, places: &places, owners: &owners, holds };
-    let mut attempts = side_by_side(&executions.list, |first, part| {
-        known.attempts(executions, links.of_executions(first, part))
-    });
-    attempts.push(seen_only(history, phases, &links.unlinked, &owners, holds));
-    attempts
+/// What all GPUs of each machine have in common.
+fn common_places(history: &History) -> HashMap<(Name, Name), Place> {
+    let mut machines: HashMap<(Name, Name), Place> = HashMap::new();
+    for gpu in history.gpus.iter().filter(|gpu| !gpu.is_left_out) {
+        machines
+            .entry((gpu.place.cluster, gpu.place.machine))
+            .and_modify(|common| common.keep_common(&gpu.place))
+            .or_insert(gpu.place);
+    }
+    machines
 }
 
 /// What is known of all executions.
 struct Known<'a> {
-    history: &'a History,
+    timeline: &'a Timeline,
+    /// Those of a job on backfill that samples show.
     phases: &'a [GpuPhase],
-    /// The GPUs' places, by cluster, machine and id.
-    places: &'a HashMap<[Name; 3], usize>,
     owners: &'a Owners,
-    holds: &'a HashMap<Name, i64>,
+    machines: HashMap<(Name, Name), Place>,
 }
 
 impl Known<'_> {
     /// Of executions that were on backfill, with the phases that they were seen in.
     fn attempts<'a>(
         &self,
-        executions: &Executions,
         linked: impl Iterator<Item = (&'a Execution, &'a [Link])>,
     ) -> Vec<Attempt> {
-        let Known { history, phases, places, owners, holds } = self;
+        let Known { timeline, phases, owners, .. } = self;
+        let Timeline { history, executions, index, .. } = timeline;
+        let period_start = timeline.period_start;
         let mut attempts = Vec::new();
         let mut gpus = Vec::new();
         for (execution, links) in linked {
             if links.is_empty() && !execution.is_backfill {
                 continue;
             }
-            let of_ids = executions
-                .gpu_ids(execution)
-                .iter()
-                .filter_map(|id| places.get(&[execution.cluster, execution.machine, *id]).copied());
+            // One that has no end yet and that samples show is in the period, whenever its row was observed.
+            let is_over = execution.end.is_some() || links.is_empty();
+            if is_over && execution.start < period_start && execution.until <= period_start {
+                continue;
+            }
             gpus.clear();
-            gpus.extend(links.iter().map(|link| phases[link.phase].gpu).chain(of_ids));
+            gpus.extend(links.iter().map(|link| phases[link.phase].gpu));
+            gpus.extend(executions.gpus(execution).filter(|gpu| !history.gpus[*gpu].is_left_out));
             gpus.sort_unstable();
             gpus.dedup();
-            let hold = holds.get(&execution.cluster).copied().unwrap_or_default();
+            let hold = index.hold(execution.cluster);
             let is_evicted = execution.outcome == Outcome::Evicted;
             let evictor = execution.end.filter(|_| is_evicted).and_then(|end| {
                 owners.at(execution.cluster, execution.machine, &gpus, execution.start, end, hold)
@@ -203,14 +181,7 @@ impl Known<'_> {
             let seen_after = last.map(|phase| phase.after);
             let seen_until = last.map_or(execution.until, |phase| phase.end);
             attempts.push(Attempt {
-                place: match gpus.first() {
-                    Some(gpu) => history.gpus[*gpu].place,
-                    None => Place {
-                        cluster: execution.cluster,
-                        machine: execution.machine,
-                        ..Place::default()
-                    },
-                },
+                place: self.place(execution, &gpus),
                 who: execution.who,
                 number: Some(execution.number),
                 gpus: execution.gpus.or_else(|| Some(gpus.len() as i64).filter(|gpus| *gpus > 0)),
@@ -221,7 +192,16 @@ impl Known<'_> {
                 outcome: execution.outcome,
                 reason: execution.reason,
                 cause: is_evicted.then_some(match (seen_after, evictor) {
-                    (Some(Situation::Drained), _) => "drained",
+                    (
+                        Some(
+                            after @ (Situation::Draining
+                            | Situation::Drained
+                            | Situation::Down
+                            | Situation::Maintenance
+                            | Situation::Rebooting),
+                        ),
+                        _,
+                    ) => after.name(),
                     (Some(Situation::Gone), None) => "gone",
                     (Some(Situation::Owner), _) | (_, Some(_)) => "owner",
                     _ => "unknown",
@@ -232,54 +212,62 @@ impl Known<'_> {
         }
         attempts
     }
-}
 
-/// Phases that no history tells of. Those of one job that began at once are one attempt.
-fn seen_only(
-    history: &History,
-    phases: &[GpuPhase],
-    unlinked: &[usize],
-    owners: &Owners,
-    holds: &HashMap<Name, i64>,
-) -> Vec<Attempt> {
-    let begun = |place: &usize| {
-        let GpuPhase { gpu, phase } = &phases[*place];
-        let Place { cluster, machine, .. } = history.gpus[*gpu].place;
-        (cluster, machine, phase.who, phase.start)
-    };
-    let mut unlinked = unlinked.to_vec();
-    unlinked.sort_by_key(begun);
-    let mut together: Vec<&[usize]> =
-        unlinked.chunk_by(|one, other| begun(one) == begun(other)).collect();
-    together.sort_unstable_by_key(|places| places[0]);
-    together
-        .into_iter()
-        .map(|places| {
-            let (cluster, machine, who, start) = begun(&places[0]);
-            let seen = || places.iter().map(|place| &phases[*place]);
-            let last = seen().max_by_key(|seen| seen.phase.end).expect("a group has members");
-            let outcome = Outcome::of_sight(last.phase.after);
-            let end = (outcome != Outcome::Unknown).then_some(last.phase.end);
-            let gpus: Vec<usize> = seen().map(|seen| seen.gpu).collect();
-            let hold = holds.get(&cluster).copied().unwrap_or_default();
-            let is_evicted = outcome == Outcome::Evicted;
-            Attempt {
-                place: history.gpus[last.gpu].place,
-                who,
-                number: None,
-                gpus: Some(gpus.len() as i64),
-                start,
-                end,
-                until: last.phase.end,
-                is_start_known: last.phase.before != Situation::Unknown,
-                outcome,
-                reason: Name::UNKNOWN,
-                cause: is_evicted.then(|| last.phase.after.name()),
-                linked: Linked::SpansOnly,
-                evictor: end
-                    .filter(|_| is_evicted)
-                    .and_then(|end| owners.at(cluster, machine, &gpus, start, end, hold)),
-            }
-        })
-        .collect()
+    /// Where an execution ran, and on which model: by its GPUs if they are known, else by what the
+    /// history says of the job, else by what all GPUs of its machine are.
+    fn place(&self, execution: &Execution, gpus: &[usize]) -> Place {
+        let Timeline { history, executions, .. } = self.timeline;
+        let of_job = executions.place(execution);
+        let mut place = gpus.first().map_or(of_job, |gpu| history.gpus[*gpu].place);
+        place.add(&of_job);
+        if let Some(common) = self.machines.get(&(execution.cluster, execution.machine)) {
+            place.add(common);
+        }
+        place
+    }
+
+    /// Phases that no history tells of. Those of one job that began at once are one attempt.
+    fn sampled_only(&self, unlinked: &[usize]) -> Vec<Attempt> {
+        let Known { timeline: Timeline { history, index, .. }, phases, owners, .. } = self;
+        let begun = |place: &usize| {
+            let GpuPhase { gpu, phase, .. } = &phases[*place];
+            let Place { cluster, machine, .. } = history.gpus[*gpu].place;
+            (cluster, machine, phase.who, phase.start)
+        };
+        let mut unlinked = unlinked.to_vec();
+        unlinked.sort_by_key(begun);
+        let mut together: Vec<&[usize]> =
+            unlinked.chunk_by(|one, other| begun(one) == begun(other)).collect();
+        together.sort_unstable_by_key(|places| places[0]);
+        together
+            .into_iter()
+            .map(|places| {
+                let (cluster, machine, who, start) = begun(&places[0]);
+                let seen = || places.iter().map(|place| &phases[*place]);
+                let last = seen().max_by_key(|seen| seen.phase.end).expect("a group has members");
+                let outcome = Outcome::of_sight(last.phase.after);
+                let end = (outcome != Outcome::Unknown).then_some(last.phase.end);
+                let gpus: Vec<usize> = seen().map(|seen| seen.gpu).collect();
+                let hold = index.hold(cluster);
+                let is_evicted = outcome == Outcome::Evicted;
+                Attempt {
+                    place: history.gpus[last.gpu].place,
+                    who,
+                    number: None,
+                    gpus: Some(gpus.len() as i64),
+                    start,
+                    end,
+                    until: last.phase.end,
+                    is_start_known: last.phase.before != Situation::Unknown,
+                    outcome,
+                    reason: Name::UNKNOWN,
+                    cause: is_evicted.then(|| last.phase.after.name()),
+                    linked: Linked::SpansOnly,
+                    evictor: end
+                        .filter(|_| is_evicted)
+                        .and_then(|end| owners.at(cluster, machine, &gpus, start, end, hold)),
+                }
+            })
+            .collect()
+    }
 }

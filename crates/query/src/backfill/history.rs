@@ -1,15 +1,14 @@
 //! How the GPUs of a period went on, on either side.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
 
 use anyhow::Result;
-use datafusion::arrow::array::StringViewArray;
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::prelude::SessionContext;
+use hashbrown::HashSet;
 
 use super::phase::{Phase, Situation, Track, Watch};
-use crate::gpu_history::{self, GpuHistory, Kind, Span, Who};
+use crate::gpu_history::{self, GpuHistory, Kind, MachineJob, Span, Who};
 use crate::names::{Name, Names};
 
 /// What was seen of GPUs, by GPU and time.
@@ -17,7 +16,8 @@ pub(super) struct History {
     pub(super) names: Names,
     pub(super) gpus: Vec<Gpu>,
     spans: Vec<Span>,
-    texts: OnceLock<StringViewArray>,
+    /// Jobs on GPUs that the site leaves out, and on no others of the same machine.
+    pub(super) left_out_jobs: HashSet<MachineJob>,
     /// Of each kind of span, on the backfill and on the primary side.
     situations: Vec<(Situation, Situation)>,
     /// What all of it takes, for as long as it is there.
@@ -28,6 +28,15 @@ pub(super) struct History {
 pub(super) struct Gpu {
     pub(super) place: Place,
     pub(super) gpu_id: Name,
+    /// Whether the site leaves it out.
+    pub(super) is_left_out: bool,
+}
+
+/// One of the two sides of a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GpuSide {
+    Backfill,
+    Primary,
 }
 
 /// Where a GPU is, what it is, and whose.
@@ -60,6 +69,39 @@ impl Place {
             }
         }
     }
+
+    /// Fills unknown values from another place. A model is added as a whole.
+    pub(super) fn add(&mut self, other: &Place) {
+        if self.device_name == Name::UNKNOWN && self.device == Name::UNKNOWN {
+            let Place { device_name, device, family, tier, .. } = *other;
+            *self = Place { device_name, device, family, tier, ..*self };
+        }
+        for (kept, new) in [
+            (&mut self.owner_class, other.owner_class),
+            (&mut self.backfill_class, other.backfill_class),
+        ] {
+            if *kept == Name::UNKNOWN {
+                *kept = new;
+            }
+        }
+    }
+
+    /// Keeps only what another says too. A model is kept or left as a whole.
+    pub(super) fn keep_common(&mut self, other: &Place) {
+        if self.device_name != other.device_name {
+            let unknown = Name::UNKNOWN;
+            let (device_name, device, family, tier) = (unknown, unknown, unknown, unknown);
+            *self = Place { device_name, device, family, tier, ..*self };
+        }
+        for (kept, other) in [
+            (&mut self.owner_class, other.owner_class),
+            (&mut self.backfill_class, other.backfill_class),
+        ] {
+            if *kept != other {
+                *kept = Name::UNKNOWN;
+            }
+        }
+    }
 }
 
 /// A phase of one of the GPUs.
@@ -67,80 +109,56 @@ impl Place {
 pub(super) struct GpuPhase {
     pub(super) gpu: usize,
     pub(super) phase: Phase<Who>,
+    /// Whether a sample shows it. Others are known from the job history alone.
+    pub(super) is_sampled: bool,
 }
 
 impl History {
     pub(super) async fn read(context: &SessionContext, spans: &str) -> Result<History> {
         let history = GpuHistory::read(context, spans).await?;
-        let GpuHistory { names, gpus, kinds, spans, held: _held } = history;
+        let GpuHistory { names, gpus, kinds, spans, left_out_jobs, held: _held } = history;
         let mut gpus: Vec<Gpu> = gpus
             .into_iter()
             .map(|gpu_history::Gpu { cluster, machine, gpu_id }| Gpu {
                 place: Place { cluster, machine, ..Place::default() },
                 gpu_id,
+                is_left_out: true,
             })
             .collect();
         for alike in spans.chunk_by(|one, other| (one.gpu, one.kind) == (other.gpu, other.kind)) {
-            gpus[alike[0].gpu as usize].place.learn(&kinds[alike[0].kind as usize]);
+            let gpu = &mut gpus[alike[0].gpu as usize];
+            gpu.is_left_out = false;
+            gpu.place.learn(&kinds[alike[0].kind as usize]);
         }
         let situations = kinds.iter().map(|kind| {
             let text = |name: Name| names.text(name).unwrap_or_default();
             let (primary_use, backfill_use) = (text(kind.primary_use), text(kind.backfill_use));
             (backfill_situation(primary_use, backfill_use), primary_situation(primary_use))
         });
-        let (situations, texts) = (situations.collect(), OnceLock::new());
-        Ok(History { situations, names, gpus, spans, texts, _held })
+        let situations = situations.collect();
+        Ok(History { situations, names, gpus, spans, left_out_jobs, _held })
     }
 
-    /// All texts, by the numbers of their names.
-    pub(super) fn texts(&self) -> &StringViewArray {
-        self.texts.get_or_init(|| self.names.array())
-    }
-
-    /// How the backfill side of each GPU went on that is offered for backfill at any time: the phases
-    /// of which the situation is wanted.
-    pub(super) fn backfill_phases(&self, wanted: impl Fn(Situation) -> bool) -> Vec<GpuPhase> {
-        self.phases(wanted, |span| {
-            let (situation, _) = self.situations[span.kind as usize];
-            let who = match situation {
-                Situation::Taken => span.backfill,
-                Situation::Owner => span.primary,
-                _ => Who::default(),
-            };
-            let is_offered = self.gpus[span.gpu as usize].place.backfill_class != Name::UNKNOWN;
-            is_offered.then_some((situation, who))
-        })
-    }
-
-    /// How the owner's side of each GPU went on, likewise.
-    pub(super) fn primary_phases(&self, wanted: impl Fn(Situation) -> bool) -> Vec<GpuPhase> {
-        self.phases(wanted, |span| {
-            let (_, situation) = self.situations[span.kind as usize];
-            let is_owners = situation == Situation::Owner;
-            Some((situation, if is_owners { span.primary } else { Who::default() }))
-        })
-    }
-
-    fn phases(
-        &self,
-        wanted: impl Fn(Situation) -> bool,
-        side: impl Fn(&Span) -> Option<(Situation, Who)>,
-    ) -> Vec<GpuPhase> {
+    /// How one side of each GPU went on, by GPU and time, as samples show it. The backfill side is that
+    /// of GPUs that are offered for backfill at any time.
+    pub(super) fn phases(&self, side: GpuSide) -> Vec<GpuPhase> {
         let mut watches: HashMap<Name, Watch> = HashMap::new();
         let mut phases = Vec::new();
         for spans in self.spans.chunk_by(|one, other| one.gpu == other.gpu) {
             let gpu = spans[0].gpu as usize;
-            let watch = watches.entry(self.gpus[gpu].place.cluster).or_default();
-            let mut track = Track::default();
-            for span in spans {
-                watch.add(span.start, span.end);
-                let Some((situation, who)) = side(span) else { continue };
-                let over = track.add(span.start, span.end, situation, who);
-                let over = over.filter(|phase| wanted(phase.situation));
-                phases.extend(over.map(|phase| GpuPhase { gpu, phase }));
+            let Place { cluster, backfill_class, .. } = self.gpus[gpu].place;
+            let watch = watches.entry(cluster).or_default();
+            spans.iter().for_each(|span| watch.add(span.start, span.end));
+            if side == GpuSide::Backfill && backfill_class == Name::UNKNOWN {
+                continue;
             }
-            let last = track.finish().filter(|phase| wanted(phase.situation));
-            phases.extend(last.map(|phase| GpuPhase { gpu, phase }));
+            let mut track = Track::default();
+            let of_gpu = |phase| GpuPhase { gpu, phase, is_sampled: true };
+            for span in spans {
+                let (situation, who) = self.situation(side, span);
+                phases.extend(track.add(span.start, span.end, situation, who).map(of_gpu));
+            }
+            phases.extend(track.finish().map(of_gpu));
         }
         let watches: HashMap<Name, Watch> =
             watches.into_iter().map(|(cluster, watch)| (cluster, watch.joined())).collect();
@@ -150,6 +168,20 @@ impl History {
         }
         phases
     }
+
+    fn situation(&self, side: GpuSide, span: &Span) -> (Situation, Who) {
+        let (on_backfill, on_primary) = self.situations[span.kind as usize];
+        let situation = match side {
+            GpuSide::Backfill => on_backfill,
+            GpuSide::Primary => on_primary,
+        };
+        let who = match situation {
+            Situation::Taken => span.backfill,
+            Situation::Owner => span.primary,
+            _ => Who::default(),
+        };
+        (situation, who)
+    }
 }
 
 /// What the backfill side could be used for, by the term `gpu_time`.
@@ -158,9 +190,11 @@ fn backfill_situation(primary_use: &str, backfill_use: &str) -> Situation {
         // A job that its owner's return is about to end still holds it.
         (_, "claimed" | "conflict") => Situation::Taken,
         ("claimed", _) => Situation::Owner,
-        ("drained" | "prevented", _) | (_, "drained" | "prevented") => Situation::Drained,
-        (_, "available") => Situation::Open,
-        _ => Situation::Gone,
+        _ => match (out_of_service(primary_use).or(out_of_service(backfill_use)), backfill_use) {
+            (Some(situation), _) => situation,
+            (None, "available") => Situation::Open,
+            (None, _) => Situation::Gone,
+        },
     }
 }
 
@@ -169,7 +203,18 @@ fn primary_situation(primary_use: &str) -> Situation {
     match primary_use {
         "claimed" => Situation::Owner,
         "idle" => Situation::Open,
-        "drained" | "prevented" => Situation::Drained,
-        _ => Situation::Gone,
+        _ => out_of_service(primary_use).unwrap_or(Situation::Gone),
     }
+}
+
+/// Returns the situation of a GPU whose machine takes no jobs. None for any other use.
+fn out_of_service(side_use: &str) -> Option<Situation> {
+    Some(match side_use {
+        "draining" => Situation::Draining,
+        "drained" | "prevented" => Situation::Drained,
+        "down" => Situation::Down,
+        "maintenance" => Situation::Maintenance,
+        "rebooting" => Situation::Rebooting,
+        _ => return None,
+    })
 }

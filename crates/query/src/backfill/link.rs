@@ -2,10 +2,9 @@
 
 use std::cmp::Reverse;
 
-use hashbrown::HashMap;
-
 use super::execution::{Execution, Executions};
-use super::history::{GpuPhase, History, Place};
+use super::history::{GpuPhase, History};
+use super::index::Index;
 use crate::names::Name;
 use crate::side_by_side::side_by_side;
 
@@ -47,40 +46,32 @@ impl Links {
         history: &History,
         phases: &[GpuPhase],
         executions: &Executions,
-        holds: &HashMap<Name, i64>,
+        index: &Index,
     ) -> Links {
-        let of_all = || executions.list.iter().enumerate();
-        let by_job = ByName::new(of_all().map(|(place, execution)| (execution.who.job, place)));
-        let by_gpu = ByName::new(of_all().flat_map(|(place, execution)| {
-            executions.gpu_ids(execution).iter().map(move |id| (*id, place))
-        }));
-        let executions = &executions.list;
-        let found = |GpuPhase { gpu, phase }: &GpuPhase| {
-            let gpu = &history.gpus[*gpu];
-            let Place { cluster, machine, .. } = gpu.place;
-            let hold = holds.get(&cluster).copied().unwrap_or_default();
+        let found = |GpuPhase { gpu, phase, .. }: &GpuPhase| {
+            let place = history.gpus[*gpu].place;
+            let hold = index.hold(place.cluster);
             // How long both lasted together, where a look may be late by as long as it holds.
             let overlap = |execution: &Execution| {
                 execution.until.min(phase.end + hold) - execution.start.max(phase.start - hold)
             };
             if phase.who.job != Name::UNKNOWN {
-                by_job
-                    .get(phase.who.job)
-                    .filter(|found| executions[*found].cluster == cluster)
-                    .filter(|found| overlap(&executions[*found]) > 0)
-                    .max_by_key(|found| (overlap(&executions[*found]), Reverse(*found)))
-                    .map(|found| (Linked::ByJob, found))
+                index
+                    .of_job(executions, phase.who.job, place)
+                    .filter(|(_, execution)| overlap(execution) > 0)
+                    .max_by_key(|(found, execution)| (overlap(execution), Reverse(*found)))
+                    .map(|(found, _)| (Linked::ByJob, found))
             } else {
-                by_gpu
-                    .get(gpu.gpu_id)
-                    .filter(|found| {
-                        let Execution { cluster: of, machine: on, who, .. } = &executions[*found];
-                        (*of, *on) == (cluster, machine)
-                            && (phase.who.user == Name::UNKNOWN || who.user == phase.who.user)
+                index
+                    .on_gpu(*gpu)
+                    .iter()
+                    .map(|found| (*found as usize, &executions.list[*found as usize]))
+                    .filter(|(_, execution)| {
+                        phase.who.user == Name::UNKNOWN || execution.who.user == phase.who.user
                     })
-                    .filter(|found| executions[*found].start.abs_diff(phase.start) <= hold as u64)
-                    .min_by_key(|found| executions[*found].start.abs_diff(phase.start))
-                    .map(|found| (Linked::ByGpu, found))
+                    .filter(|(_, execution)| execution.start.abs_diff(phase.start) <= hold as u64)
+                    .min_by_key(|(_, execution)| execution.start.abs_diff(phase.start))
+                    .map(|(found, _)| (Linked::ByGpu, found))
             }
         };
         let parts = side_by_side(phases, |first, part| {
@@ -120,38 +111,5 @@ impl Links {
             rest = others;
             (execution, links)
         })
-    }
-}
-
-/// Places in a list, by a name that several may share.
-struct ByName {
-    /// Where those of each name begin, by its number.
-    starts: Vec<u32>,
-    places: Vec<u32>,
-}
-
-impl ByName {
-    fn new(each: impl Iterator<Item = (Name, usize)> + Clone) -> ByName {
-        let last = each.clone().map(|(name, _)| name.number()).max().unwrap_or_default();
-        let mut starts = vec![0; last + 2];
-        each.clone().for_each(|(name, _)| starts[name.number()] += 1);
-        let mut start = 0;
-        for count in &mut starts {
-            start += std::mem::replace(count, start);
-        }
-        let mut places = vec![0; start as usize];
-        let mut next = starts.clone();
-        for (name, place) in each {
-            let next = &mut next[name.number()];
-            places[*next as usize] = place as u32;
-            *next += 1;
-        }
-        ByName { starts, places }
-    }
-
-    fn get(&self, name: Name) -> impl Iterator<Item = usize> {
-        let start = |number: usize| self.starts.get(number).copied().unwrap_or_default() as usize;
-        let range = start(name.number())..start(name.number() + 1);
-        self.places.get(range).unwrap_or_default().iter().map(|place| *place as usize)
     }
 }

@@ -7,11 +7,14 @@
 
 mod attempt;
 mod column;
+mod exact;
 mod execution;
 mod history;
+mod index;
 mod link;
 mod owner;
 mod phase;
+mod timeline;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,24 +37,28 @@ use datafusion::prelude::SessionContext;
 use futures::TryFutureExt;
 use futures::future::try_join;
 use futures::lock::Mutex;
+use report::Period;
 
 use attempt::Attempts;
 use column::Column;
-use history::{Gpu, History};
+use history::{Gpu, GpuSide, History};
+use timeline::Timeline;
 
-use crate::judgement::Judgement;
 use crate::memory::{held_in, passed_on};
+use crate::policy::Policies;
 use crate::side_by_side::side_by_side;
-use crate::{Question, Term, mentions, term};
+use crate::{Question, term};
 
 /// Every table of backfill: its name, and what a row of it is.
 pub static TABLES: [(&str, &str); 3] = [
     (
         "backfill_phase",
         "a time in the period during which the backfill side of a GPU stayed in one situation: \
-         open, taken (by the job of a user), owner (claimed by its owner), drained (or prevented), \
-         gone (not there or not offered). before and after are the situations next to it; unknown \
-         where the period or what was observed begins or ends",
+         open, taken (by the job of a user), owner (claimed by its owner), draining, drained (or \
+         prevented), down, maintenance, rebooting, gone (not there or not offered). before and \
+         after are the situations next to it; unknown where the period or what was observed begins \
+         or ends. A phase begins and ends at the exact times of the jobs around it if the job \
+         history has them, else at sampling times",
     ),
     (
         "primary_phase",
@@ -62,16 +69,11 @@ pub static TABLES: [(&str, &str); 3] = [
         "backfill_attempt",
         "an execution of a job on backfill that ran in the period. outcome is evicted, finished, \
          failed, removed, lost (its machine failed), running, ended (of spans alone: by itself or \
-         not) or unknown; until_time is its end, or when it was last seen; cause is what followed an eviction on its GPUs: owner, drained, gone, or \
-         unknown. linked says how its spans and the job history met: by `job`, by `gpu` and time, \
+         not) or unknown; until_time is its end, or when it was last seen; cause is what followed an eviction on its GPUs: owner, draining, drained, \
+         down, maintenance, rebooting, gone, or unknown. linked says how its spans and the job history met: by `job`, by `gpu` and time, \
          `history` if no look saw it, `spans` if no history has it; times are exact but in the last",
     ),
 ];
-
-/// Whether a statement needs a term because one of the tables is made of it.
-pub(crate) fn rests_on(sql: &str, term: &Term) -> bool {
-    term.name == "job_run" && TABLES.iter().any(|(name, _)| mentions(sql, name))
-}
 
 /// One of the tables, for one question.
 pub(crate) struct BackfillTable {
@@ -82,25 +84,31 @@ pub(crate) struct BackfillTable {
 
 /// What the tables of one question share.
 pub(crate) struct Asked {
-    judgement: Arc<Judgement>,
+    policies: Arc<Policies>,
+    period: Period,
     /// How long a look at a cluster holds, in microseconds.
     holds: BTreeMap<String, i64>,
     /// The statement that reads the period's spans.
     spans: String,
     /// Each made once, by the first table that needs it.
-    history: Mutex<Option<Arc<History>>>,
+    timeline: Mutex<Option<Arc<Timeline>>>,
     attempts: Mutex<Option<Arc<Attempts>>>,
     /// What the rows take that statements were given.
     rows: OnceLock<MemoryReservation>,
 }
 
 impl Asked {
-    pub(crate) fn new(question: &Question, holds: BTreeMap<String, i64>) -> Arc<Asked> {
+    pub(crate) fn new(
+        question: &Question,
+        policies: &Arc<Policies>,
+        holds: BTreeMap<String, i64>,
+    ) -> Arc<Asked> {
         Arc::new(Asked {
-            judgement: question.judgement.clone(),
+            policies: policies.clone(),
+            period: question.period.clone(),
             holds,
-            spans: term::gpu_spans(&question.period, question.known_end()),
-            history: Mutex::default(),
+            spans: term::gpu_spans(question, policies),
+            timeline: Mutex::default(),
             attempts: Mutex::default(),
             rows: OnceLock::new(),
         })
@@ -119,14 +127,28 @@ impl Asked {
         rows.try_grow(bytes * count)
     }
 
-    async fn history(&self, context: &SessionContext) -> anyhow::Result<Arc<History>> {
-        let mut history = self.history.lock().await;
-        match &*history {
-            Some(known) => Ok(known.clone()),
-            None => {
-                Ok(history.insert(Arc::new(History::read(context, &self.spans).await?)).clone())
-            }
+    async fn timeline(&self, context: &SessionContext) -> anyhow::Result<Arc<Timeline>> {
+        let mut timeline = self.timeline.lock().await;
+        if let Some(known) = &*timeline {
+            return Ok(known.clone());
         }
+        // By itself: what is asked about GPUs takes long to plan.
+        let longest_hold = self.holds.values().copied().max().unwrap_or_default();
+        let executions = execution::statement(&self.period, longest_hold);
+        let executions = execution::read(context.clone(), executions, self.policies.clone());
+        let executions = SpawnedTask::spawn(executions).join_unwind().err_into();
+        let history = History::read(context, &self.spans);
+        let (history, executions) = try_join(history, executions).await?;
+        let (readers, of_readers): (Vec<_>, Vec<_>) = executions?.into_iter().unzip();
+        let held = held_in(context, "the phases of GPUs");
+        let (policies, holds) = (self.policies.clone(), self.holds.clone());
+        let start = self.period.start.as_microsecond();
+        let made = SpawnedTask::spawn_blocking(move || {
+            Timeline::new(history, readers, policies.newest(), &holds, start, held)
+        });
+        let new = made.join_unwind().await??;
+        drop(of_readers);
+        Ok(timeline.insert(Arc::new(new)).clone())
     }
 
     async fn attempts(&self, context: &SessionContext) -> anyhow::Result<Arc<Attempts>> {
@@ -134,14 +156,10 @@ impl Asked {
         if let Some(known) = &*attempts {
             return Ok(known.clone());
         }
-        // By itself: what is asked about GPUs takes long to plan.
-        let executions = execution::read(context.clone(), self.judgement.clone());
-        let executions = SpawnedTask::spawn(executions).join_unwind().err_into();
-        let (history, executions) = try_join(self.history(context), executions).await?;
-        let (executions, of_readers): (Vec<_>, Vec<_>) = executions?.into_iter().unzip();
+        let timeline = self.timeline(context).await?;
         let held = held_in(context, "the attempts on backfill");
-        let new = Attempts::find(&history, executions, &self.holds, held).await?;
-        drop(of_readers);
+        let made = SpawnedTask::spawn_blocking(move || Attempts::find(&timeline, held));
+        let new = made.join_unwind().await??;
         Ok(attempts.insert(Arc::new(new)).clone())
     }
 }
@@ -207,28 +225,28 @@ impl BackfillTable {
         projection: &[usize],
     ) -> anyhow::Result<Vec<Vec<RecordBatch>>> {
         let partitions = context.copied_config().target_partitions();
-        if self.kind == Kind::BackfillAttempt {
-            let attempts = self.question.attempts(context).await?;
-            let history = self.question.history(context).await?;
-            let parts: Vec<_> = attempts.parts.iter().map(Vec::as_slice).collect();
-            let rows = (&attempts.texts, &history.gpus[..], &parts[..]);
-            let columns = column::of_attempts();
-            let count = parts.iter().map(|part| part.len()).sum();
-            self.question.hold_rows(context, &columns, projection, count)?;
-            return Ok(batches(&columns, &self.schema, projection, rows, partitions)?);
-        }
-        let history = self.question.history(context).await?;
-        let (kind, schema, projection) = (self.kind, self.schema.clone(), projection.to_vec());
+        let timeline = self.question.timeline(context).await?;
+        let side = match self.kind {
+            Kind::BackfillPhase => GpuSide::Backfill,
+            Kind::PrimaryPhase => GpuSide::Primary,
+            Kind::BackfillAttempt => {
+                let attempts = self.question.attempts(context).await?;
+                let parts: Vec<_> = attempts.parts.iter().map(Vec::as_slice).collect();
+                let rows = (&timeline.texts, &timeline.history.gpus[..], &parts[..]);
+                let columns = column::of_attempts();
+                let count = parts.iter().map(|part| part.len()).sum();
+                self.question.hold_rows(context, &columns, projection, count)?;
+                return Ok(batches(&columns, &self.schema, projection, rows, partitions)?);
+            }
+        };
+        let (schema, projection) = (self.schema.clone(), projection.to_vec());
         let (question, context) = (self.question.clone(), context.clone());
         // Beside the other tables of the statement.
         let made = SpawnedTask::spawn_blocking(move || {
-            let phases = match kind {
-                Kind::PrimaryPhase => history.primary_phases(|_| true),
-                _ => history.backfill_phases(|_| true),
-            };
+            let phases = timeline.phases(side);
             let columns = column::of_phases();
             question.hold_rows(&context, &columns, &projection, phases.len())?;
-            let rows = (history.texts(), &history.gpus[..], &[&phases[..]][..]);
+            let rows = (&timeline.texts, &timeline.history.gpus[..], &[phases][..]);
             batches(&columns, &schema, &projection, rows, partitions)
         });
         Ok(made.join_unwind().await??)

@@ -2,10 +2,10 @@
 
 use hashbrown::HashMap;
 
-use super::execution::Executions;
-use super::history::{GpuPhase, History};
+use super::history::GpuPhase;
 use super::link::Links;
 use super::phase::Situation;
+use super::timeline::Timeline;
 use crate::gpu_history::Who;
 use crate::names::Name;
 
@@ -30,7 +30,9 @@ pub(super) struct Owners {
 type Starts = Vec<(i64, Who)>;
 
 impl Owners {
-    pub(super) fn seen(history: &History) -> Owners {
+    /// Of the phases of the owner's side, and of executions that were not on backfill.
+    pub(super) fn of(timeline: &Timeline, links: &Links) -> Owners {
+        let Timeline { history, executions, .. } = timeline;
         let mut machines = HashMap::new();
         let machine_of = history.gpus.iter().map(|gpu| {
             let count = machines.len();
@@ -43,32 +45,21 @@ impl Owners {
             machine_of,
             machines,
         };
-        let is_owners = |situation| situation == Situation::Owner;
-        for GpuPhase { gpu, phase } in history.primary_phases(is_owners) {
-            owners.push(gpu, phase.start, phase.who);
+        let is_owners = |seen: &&GpuPhase| seen.phase.situation == Situation::Owner;
+        for GpuPhase { gpu, phase, .. } in timeline.primary.iter().filter(is_owners) {
+            owners.push(*gpu, phase.start, phase.who);
         }
-        owners
-    }
-
-    /// Adds what the job history tells of jobs that were not on backfill.
-    pub(super) fn add(
-        &mut self,
-        places: &HashMap<[Name; 3], usize>,
-        executions: &Executions,
-        links: &Links,
-    ) {
         for (execution, links) in links.of_executions(0, &executions.list) {
             if execution.is_backfill || !links.is_empty() {
                 continue;
             }
-            for id in executions.gpu_ids(execution) {
-                if let Some(gpu) = places.get(&[execution.cluster, execution.machine, *id]) {
-                    self.push(*gpu, execution.start, execution.who);
-                }
+            for gpu in executions.gpus(execution) {
+                owners.push(gpu, execution.start, execution.who);
             }
         }
-        // What was seen of each GPU is in order already: a stable sort makes use of that.
-        self.by_gpu.iter_mut().chain(&mut self.by_machine).for_each(|starts| starts.sort());
+        // The phases of each GPU are in order already: a stable sort makes use of that.
+        owners.by_gpu.iter_mut().chain(&mut owners.by_machine).for_each(|starts| starts.sort());
+        owners
     }
 
     fn push(&mut self, gpu: usize, start: i64, who: Who) {

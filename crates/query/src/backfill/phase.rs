@@ -12,8 +12,16 @@ pub(crate) enum Situation {
     Taken,
     /// Its owner's side was claimed, and no backfill job held it.
     Owner,
+    /// It was free on a machine that takes no new jobs while others still run.
+    Draining,
     /// It was drained, or kept from taking jobs.
     Drained,
+    /// Its machine failed.
+    Down,
+    /// Its machine was in maintenance.
+    Maintenance,
+    /// Its machine rebooted.
+    Rebooting,
     /// The cluster was looked at, and the GPU was not there or not offered.
     Gone,
     /// Nobody looked.
@@ -26,7 +34,11 @@ impl Situation {
             Situation::Open => "open",
             Situation::Taken => "taken",
             Situation::Owner => "owner",
+            Situation::Draining => "draining",
             Situation::Drained => "drained",
+            Situation::Down => "down",
+            Situation::Maintenance => "maintenance",
+            Situation::Rebooting => "rebooting",
             Situation::Gone => "gone",
             Situation::Unknown => "unknown",
         }

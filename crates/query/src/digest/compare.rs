@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use report::{Column, Table, Unit, Value};
 
 /// Puts two columns beside each that is compared: what it was before, and by how much it changed. A
-/// row is the one before that has the same names. A percentage changes by points, anything else by
-/// percent of what it was.
+/// row is the one before that has the same names. A percentage changes by percentage points, any other
+/// number by percent of what it was. The two have headings and units of their own.
 pub(super) fn put_beside(table: &mut Table, before: &Table, compared: &[String]) {
     let earlier: HashMap<Vec<String>, &Vec<Value>> =
         before.rows.iter().map(|row| (names(before, row), row)).collect();
@@ -31,7 +31,11 @@ pub(super) fn put_beside(table: &mut Table, before: &Table, compared: &[String])
             heading: heading.to_owned(),
             unit,
         };
-        let columns = [column("before", BEFORE, unit), column("change", CHANGE, Unit::Percent)];
+        let change = match unit {
+            Unit::Percent => column("change", CHANGE_IN_POINTS, Unit::PercentagePoints),
+            _ => column("change", CHANGE_IN_PERCENT, Unit::Percent),
+        };
+        let columns = [column("before", BEFORE, unit), change];
         table.columns.splice(place + 1..place + 1, columns);
         for (row, beside) in table.rows.iter_mut().zip(beside) {
             row.splice(place + 1..place + 1, beside);
@@ -40,16 +44,18 @@ pub(super) fn put_beside(table: &mut Table, before: &Table, compared: &[String])
 }
 
 /// The headings of what stands beside a column, and what they mean.
-pub(super) const BEFORE: &str = "before";
-pub(super) const CHANGE: &str = "change %";
-pub(super) const MEANINGS: [(&str, &str); 2] = [
+const BEFORE: &str = "before";
+const CHANGE_IN_PERCENT: &str = "change %";
+const CHANGE_IN_POINTS: &str = "change (points)";
+pub(super) const MEANINGS: [(&str, &str); 3] = [
     (
         BEFORE,
         "The same number in the period before, which is as long and ends where this one begins; a dash where it is not known.",
     ),
+    (CHANGE_IN_PERCENT, "The difference from the period before, in percent of the value before."),
     (
-        CHANGE,
-        "What it is now, less what it was before: of a percentage in points, of anything else in percent of what it was.",
+        CHANGE_IN_POINTS,
+        "The difference from the period before, in percentage points: 60 % after 50 % is 10 points.",
     ),
 ];
 
@@ -120,6 +126,10 @@ mod tests {
                 cells.collect::<Vec<_>>().join(" ")
             })
             .collect();
+        let headings: Vec<(&str, Unit)> =
+            now.columns.iter().map(|column| (column.heading.as_str(), column.unit)).collect();
+        assert_eq!(headings[3], ("change (points)", Unit::PercentagePoints));
+        assert_eq!(headings[6], ("change %", Unit::Percent));
         // 60 % after 50 % are ten points more; 150 h after 100 h are half more. Nothing is known of
         // the share of b, what was nothing has not grown by any percentage, and what was not there
         // is not known.

@@ -12,9 +12,12 @@ use std::collections::HashSet;
 use anyhow::{Context, Result};
 use futures::try_join;
 use lake::Lake;
-use report::{Document, Picture, Report, Section, Value};
+use report::{ClusterCoverage, Document, Picture, Report, Section, Value};
 
-use crate::{Ask, Gpus, Question, Refused, Selection, analysis, draw, run_each};
+use crate::{
+    Ask, Gpus, Question, Refused, Selection, analysis, current_policy, draw, options_of_chart,
+    run_each,
+};
 
 pub use part::{ChartPart, Digest, Kept, Part, ReportPart, Shares, Shows};
 
@@ -26,19 +29,31 @@ pub async fn digest(lake: &Lake, digest: &Digest, question: &Question) -> Result
         parts.iter().copied().filter(|part| !part.compare.is_empty()).collect();
     let period = question.period.before().context("the period begins before the calendar does")?;
     let question_before = Question { period, ..question.clone() };
-    let (mut reports, earlier, charts) = try_join!(
+    let (Answers { mut reports, drawn }, earlier, charts) = try_join!(
         answers(lake, &parts, question),
         answers(lake, &compared, &question_before),
         charts(lake, digest, question),
     )?;
-    let coverage = reports
-        .iter()
-        .find(|report| report.period == question.period)
+    // A history of GPUs may be known where that of jobs is not.
+    let days_known = |report: &&Report| {
+        report.coverage.clusters.iter().map(ClusterCoverage::days_known).sum::<i64>()
+    };
+    let of_period = reports.iter().filter(|report| report.period == question.period);
+    let coverage = of_period
+        .rev()
+        .max_by_key(days_known)
         .map(|report| report.coverage.clone())
         .unwrap_or_default();
-    let shares = digest.shares.as_ref().map(|shares| shares.of(&parts, &reports, question));
+    let shares = match &digest.shares {
+        Some(shares) => {
+            let policy = current_policy(lake, &question.judgement).await?;
+            Some(shares.of(&parts, &reports, &policy, question))
+        }
+        None => None,
+    };
 
-    let mut earlier = earlier.into_iter();
+    let mut earlier = earlier.reports.into_iter();
+    let mut drawn = drawn.into_iter();
     let mut charts = charts.into_iter();
     let mut reports = reports.drain(..);
     let mut sections = Vec::new();
@@ -47,7 +62,8 @@ pub async fn digest(lake: &Lake, digest: &Digest, question: &Question) -> Result
             Shows::Report(shown) => {
                 let report = reports.next().expect("every part has its report");
                 let before = if shown.compare.is_empty() { None } else { earlier.next() };
-                sections.extend(shown_sections(part, shown, report, before, question)?);
+                let drawn = if shown.is_drawn { drawn.next() } else { None };
+                sections.extend(shown_sections(part, shown, report, before, drawn, question)?);
             }
             Shows::Chart(_) => {
                 let picture = charts.next().expect("every chart has its picture");
@@ -73,15 +89,25 @@ pub async fn digest(lake: &Lake, digest: &Digest, question: &Question) -> Result
     })
 }
 
-async fn answers(lake: &Lake, parts: &[&ReportPart], question: &Question) -> Result<Vec<Report>> {
-    let asks: Vec<Ask> = parts
-        .iter()
-        .map(|part| {
-            let options = part.options.clone();
-            Ok(Ask { analysis: analysis(&part.report)?, options, top: None })
-        })
-        .collect::<Result<_>>()?;
-    run_each(lake, &asks, question).await
+/// The reports of the parts, and of those that are drawn the reports that their charts show.
+struct Answers {
+    reports: Vec<Report>,
+    drawn: Vec<Report>,
+}
+
+async fn answers(lake: &Lake, parts: &[&ReportPart], question: &Question) -> Result<Answers> {
+    let mut asks: Vec<Ask> = Vec::new();
+    for part in parts {
+        let options = part.options.clone();
+        asks.push(Ask { analysis: analysis(&part.report)?, options, top: None });
+    }
+    for part in parts.iter().filter(|part| part.is_drawn) {
+        let analysis = analysis(&part.report)?;
+        asks.push(Ask { analysis, options: options_of_chart(analysis, &part.options), top: None });
+    }
+    let mut reports = run_each(lake, &asks, question).await?;
+    let drawn = reports.split_off(parts.len());
+    Ok(Answers { reports, drawn })
 }
 
 /// The charts of what GPUs did, all from one look at their spans; none where there are no GPUs.
@@ -104,6 +130,7 @@ fn shown_sections(
     shown: &ReportPart,
     mut report: Report,
     before: Option<Report>,
+    drawn: Option<Report>,
     question: &Question,
 ) -> Result<Vec<Section>> {
     shown.keep_rows(&mut report.table);
@@ -112,9 +139,12 @@ fn shown_sections(
     }
     report.title.clone_from(&part.heading);
     let mut sections = Vec::new();
-    if shown.is_drawn {
-        let question = Question { options: shown.options.clone(), ..question.clone() };
-        let picture = draw(analysis(&shown.report)?, &question, &report)?;
+    if let Some(mut drawn) = drawn {
+        shown.keep_rows(&mut drawn.table);
+        drawn.title.clone_from(&part.heading);
+        let analysis = analysis(&shown.report)?;
+        let options = options_of_chart(analysis, &shown.options);
+        let picture = draw(analysis, &Question { options, ..question.clone() }, &drawn)?;
         // What is to be known of the numbers stands below the table.
         sections.push(Section::Picture(Picture { notes: Vec::new(), ..picture }));
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 use report::{Report, Table, Unit, Value};
 
-use crate::{By, Chart, NamedChart, Question, chart_by_name};
+use crate::{By, Chart, Judgement, NamedChart, Question, chart_by_name};
 
 /// What is put together, in its order.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,6 +154,7 @@ impl Shares {
         &self,
         parts: &[&ReportPart],
         reports: &[Report],
+        policy: &Judgement,
         question: &Question,
     ) -> Vec<String> {
         let is_it = |part: &ReportPart| part.report == self.report && part.options.is_empty();
@@ -161,7 +162,7 @@ impl Shares {
         let Some(table) = found.map(|(_, report)| &report.table) else { return Vec::new() };
         let place = table.columns.iter().position(|column| column.name == self.column);
         let share = |row: &String| {
-            let name = Value::Text(question.judgement.class_name(row).to_owned());
+            let name = Value::Text(policy.class_name(row).to_owned());
             let row = table.rows.iter().find(|row| row.first() == Some(&name))?;
             let value = row.get(place?)?;
             value.number()?;

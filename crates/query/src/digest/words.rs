@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use report::{Column, Coverage, Report, Section, Table, Unit, Value};
 
 use super::Part;
-use super::compare::{BEFORE, MEANINGS};
+use super::compare::MEANINGS;
 use crate::{ANALYSES, Question};
 
 /// The definitions of what the sections show, each where it comes first.
@@ -33,14 +33,13 @@ pub(super) fn report(
             }
         }
     }
-    let is_compared =
-        |report: &Report| report.table.columns.iter().any(|column| column.heading == BEFORE);
-    let compared = sections.iter().find_map(|section| match section {
-        Section::Report(report) if is_compared(report) => Some(report),
-        _ => None,
-    });
-    if let Some(report) = compared {
-        for (word, meaning) in MEANINGS {
+    for (word, meaning) in MEANINGS {
+        let has_word = |report: &&Report| report.table.columns.iter().any(|it| it.heading == word);
+        let mut reports = sections.iter().filter_map(|section| match section {
+            Section::Report(report) => Some(report),
+            Section::Picture(_) => None,
+        });
+        if let Some(report) = reports.find(has_word) {
             say(&report.title, word, meaning);
         }
     }

@@ -1,4 +1,4 @@
-//! A point for each row of a table, a curve for each group of them.
+//! A step for each row of a table, a curve for each group of them.
 
 use anyhow::Result;
 use report::{Band, Curve, Curves, Drawing, Kind, Point};
@@ -16,10 +16,12 @@ pub struct DrawnCurves {
     pub band: [&'static str; 2],
     /// How many a curve rests on: where there are too many, those with the most are drawn.
     pub weight: &'static str,
+    /// Options with which the analysis lists every step.
+    pub told: &'static [(&'static str, &'static str)],
 }
 
 /// More curves than this are not told apart, with their bands.
-pub(super) const MOST_CURVES: usize = 6;
+pub(super) const MOST_CURVES: usize = 8;
 
 pub(super) fn draw(drawn: &DrawnCurves, answer: &Answer<'_>) -> Result<Shown> {
     let (group, at, value) =
@@ -42,8 +44,7 @@ pub(super) fn draw(drawn: &DrawnCurves, answer: &Answer<'_>) -> Result<Shown> {
     }
 
     let mut notes = vec![
-        "The estimates are those at the points; the lines only lead from one to the next, \
-              and the areas are their 95 % confidence bands."
+        "Kaplan-Meier curves fall at each eviction. The areas are their 95 % confidence bands."
             .to_owned(),
     ];
     let of = all.len();

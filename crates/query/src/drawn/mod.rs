@@ -6,6 +6,8 @@ mod bars;
 mod curves;
 mod grid;
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result, bail};
 use report::{Drawing, Picture, Report, Table, Unit, Value};
 
@@ -67,6 +69,20 @@ pub fn chart_by_name(name: &str) -> Result<NamedChart> {
         Some(near) => bail!("there is no chart {name:?}; did you mean {near:?}?"),
         None => bail!("there is no chart {name:?}; there are {}", names.join(", ")),
     }
+}
+
+/// The options with which an analysis is answered for its chart: those that are given, and what the chart
+/// requires beside.
+pub fn options_of_chart(
+    analysis: &Analysis,
+    options: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let mut options = options.clone();
+    if let Some(Drawn::Curves(drawn)) = &analysis.drawn {
+        options
+            .extend(drawn.told.iter().map(|(name, value)| (name.to_string(), value.to_string())));
+    }
+    options
 }
 
 /// Draws an answer of an analysis: `report` is what `question` was answered with.

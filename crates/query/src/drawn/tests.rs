@@ -72,6 +72,20 @@ fn shown(picture: &Picture) -> Vec<String> {
         .collect()
 }
 
+#[test]
+fn an_allocation_is_drawn_by_what_was_used_beside_the_time_that_is_over() {
+    let picture = drawn(
+        "allocations",
+        &[],
+        "allocation used_percent projected_percent elapsed_percent",
+        &["ml 62.5 130 40", "bio 10 - 40"],
+    );
+    // What is not foretold has no bar, rather than one of no length.
+    assert_eq!(shown(&picture), ["ml: 62.5, 130, 40", "bio: 10, -, 40"]);
+    assert_eq!(bars(&picture).layout, Layout::Beside);
+    assert_eq!(picture.subtitle, "% of the allocation, by allocation");
+}
+
 const EVICTIONS: &str = "by goodput_hours badput_hours other_hours";
 
 #[test]
@@ -151,18 +165,27 @@ fn what_follows_what_is_a_grid_in_which_what_never_happened_is_zero() {
     let Drawing::Grid(Grid { columns, rows, cells, .. }) = &picture.drawing else {
         panic!("{:?}", picture.drawing)
     };
-    let expected = ["open", "taken", "owner", "drained", "gone", "unknown", "odd"];
+    let expected = [
+        "open",
+        "taken",
+        "owner",
+        "draining",
+        "drained",
+        "down",
+        "maintenance",
+        "rebooting",
+        "gone",
+        "unknown",
+        "odd",
+    ];
     assert_eq!(*columns, Columns::Labels(expected.map(str::to_owned).into()));
     let labels: Vec<(&str, &str)> =
         rows.iter().map(|row| (row.group.as_str(), row.label.as_str())).collect();
     assert_eq!(labels, [("A100", "open"), ("A100", "taken"), ("H200", "open")]);
     let Cells::Numbers { values, unit } = cells else { panic!("{cells:?}") };
-    let row = |numbers: [f64; 7]| numbers.map(Some).to_vec();
-    let expected = [
-        row([0.0, 75.0, 25.0, 0.0, 0.0, 0.0, 0.0]),
-        row([100.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
-        row([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]),
-    ];
+    let mut expected = [[Some(0.0); 11]; 3];
+    (expected[0][1], expected[0][2]) = (Some(75.0), Some(25.0));
+    (expected[1][0], expected[2][10]) = (Some(100.0), Some(1.0));
     assert_eq!((values, *unit), (&expected.concat(), Unit::Percent));
 }
 
@@ -196,9 +219,9 @@ fn of_many_curves_those_that_rest_on_most_are_shown() {
     let picture = drawn("backfill-survival", &[("by", "machine")], SURVIVAL, &rows);
     assert_eq!(
         (curves(&picture).curves[0].name.as_str(), curves(&picture).curves.len()),
-        ("m2", 6)
+        ("m2", 8)
     );
-    assert_eq!(picture.notes[1], "The 6 of 8 curves with the most starts; the report has each.");
+    assert_eq!(picture.notes[1], "The 8 of 10 curves with the most starts; the report has each.");
 }
 
 #[test]

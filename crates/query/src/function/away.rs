@@ -20,6 +20,9 @@ pub(super) fn function() -> ScalarUDF {
 fn away(arguments: &[ColumnarValue]) -> Result<ColumnarValue> {
     let arrays = ColumnarValue::values_to_arrays(arguments)?;
     let [states] = &arrays[..] else { unreachable!("the signature has one argument") };
-    let words = states.as_string_view().iter().map(|state| state.and_then(record::away));
+    let words = states
+        .as_string_view()
+        .iter()
+        .map(|state| state.and_then(record::away).map(record::Away::name));
     Ok(ColumnarValue::Array(Arc::new(StringViewArray::from_iter(words))))
 }

@@ -56,7 +56,7 @@ fn gpus_of(arguments: &[ColumnarValue]) -> Result<ColumnarValue> {
 }
 
 /// The models of a list, with their counts.
-pub(super) fn models(list: &str) -> impl Iterator<Item = (&str, i64)> {
+pub(crate) fn models(list: &str) -> impl Iterator<Item = (&str, i64)> {
     let parts = list.split(',').filter_map(|part| part.split_once('='));
     parts.filter_map(|(model, count)| Some((model, count.parse().ok()?)))
 }

@@ -1,7 +1,9 @@
 //! A site's judgements as functions, each applied once for each value that differs:
 //!
-//! - `mask_reason(machine)`: why a machine is left out; null if it is not;
-//! - `is_institution_owned(machine)`, `is_researcher_owned(machine)`: by the site's lists;
+//! - `policy_of(cluster, time)`: the number of the site policy that applies there at that time;
+//! - `mask_reason(policy, machine)`: why a machine is left out; null if it is not;
+//! - `is_institution_owned(policy, machine)`, `is_researcher_owned(policy, machine)`: by the site's
+//!   lists;
 //! - `slot_class(class)`: what the site calls one of our classes;
 //! - `class_rank(class)`: its place among them, by the site's name;
 //! - `device_of(device_name)`: a model's `name`, `family`, `tier`, `weight`, and whether it `hidden`;
@@ -18,29 +20,37 @@ use std::sync::Arc;
 use datafusion::arrow::array::{
     ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, StringViewArray, StructArray,
 };
-use datafusion::arrow::datatypes::{DataType, Field, Fields, Int64Type};
+use datafusion::arrow::datatypes::{
+    DataType, Field, Fields, Int64Type, TimeUnit, TimestampMicrosecondType,
+};
 use datafusion::common::exec_datafusion_err;
 use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Volatility, create_udf};
 
 use super::gpus_of;
 use crate::judgement::{self, Judgement, Pattern, SLOT_CLASSES};
+use crate::policy::Policies;
 
-pub(super) fn functions(judgement: &Arc<Judgement>) -> Vec<ScalarUDF> {
-    let site = judgement.clone();
-    let mask_reason = of_text("mask_reason", DataType::Utf8View, move |machines| {
-        Arc::new(each(machines.iter(), |machine| site.mask(machine)).collect::<StringViewArray>())
+pub(super) fn functions(policies: &Arc<Policies>) -> Vec<ScalarUDF> {
+    let judgement = Arc::new(policies.newest().clone());
+    let site = policies.clone();
+    let mask_reason = of_machine("mask_reason", DataType::Utf8View, move |machines| {
+        let reason = |(policy, machine)| site.numbered(policy).mask(machine);
+        Arc::new(each(machines, reason).collect::<StringViewArray>())
     });
-    let site = judgement.clone();
+    let site = policies.clone();
     let is_institution_owned =
-        of_text("is_institution_owned", DataType::Boolean, move |machines| {
-            let owned = each(machines.iter(), |machine| Some(site.is_institution_owned(machine)));
-            Arc::new(owned.collect::<BooleanArray>())
+        of_machine("is_institution_owned", DataType::Boolean, move |machines| {
+            let is_owned =
+                |(policy, machine)| Some(site.numbered(policy).is_institution_owned(machine));
+            Arc::new(each(machines, is_owned).collect::<BooleanArray>())
         });
-    let site = judgement.clone();
-    let is_researcher_owned = of_text("is_researcher_owned", DataType::Boolean, move |machines| {
-        let owned = each(machines.iter(), |machine| Some(site.is_researcher_owned(machine)));
-        Arc::new(owned.collect::<BooleanArray>())
-    });
+    let site = policies.clone();
+    let is_researcher_owned =
+        of_machine("is_researcher_owned", DataType::Boolean, move |machines| {
+            let is_owned =
+                |(policy, machine)| Some(site.numbered(policy).is_researcher_owned(machine));
+            Arc::new(each(machines, is_owned).collect::<BooleanArray>())
+        });
     let site = judgement.clone();
     let slot_class = of_text("slot_class", DataType::Utf8View, move |classes| {
         let names = each(classes.iter(), |class| Some(site.class_name(class)));
@@ -84,7 +94,7 @@ pub(super) fn functions(judgement: &Arc<Judgement>) -> Vec<ScalarUDF> {
             Ok(ColumnarValue::Array(Arc::new(classes.collect::<StringViewArray>())))
         }),
     );
-    let site = judgement.clone();
+    let site = judgement;
     let is_device = create_udf(
         "is_device",
         vec![DataType::Utf8View, DataType::Utf8View],
@@ -121,6 +131,7 @@ pub(super) fn functions(judgement: &Arc<Judgement>) -> Vec<ScalarUDF> {
         }),
     );
     vec![
+        policy_of(policies.clone()),
         mask_reason,
         is_institution_owned,
         is_researcher_owned,
@@ -131,6 +142,57 @@ pub(super) fn functions(judgement: &Arc<Judgement>) -> Vec<ScalarUDF> {
         memory_class,
         is_device,
     ]
+}
+
+fn policy_of(policies: Arc<Policies>) -> ScalarUDF {
+    let moment = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+    create_udf(
+        "policy_of",
+        vec![DataType::Utf8View, moment],
+        DataType::Int64,
+        Volatility::Immutable,
+        Arc::new(move |arguments| {
+            let arrays = ColumnarValue::values_to_arrays(arguments)?;
+            let [clusters, times] = &arrays[..] else {
+                unreachable!("the signature has two arguments")
+            };
+            let times = times.as_primitive::<TimestampMicrosecondType>();
+            let numbers = clusters
+                .as_string_view()
+                .iter()
+                .zip(times)
+                .map(|(cluster, time)| Some(policies.number_at(cluster?, time?) as i64));
+            Ok(ColumnarValue::Array(Arc::new(numbers.collect::<Int64Array>())))
+        }),
+    )
+}
+
+/// A function of the number of a policy and a machine; null where either is unknown.
+fn of_machine(
+    name: &'static str,
+    gives: DataType,
+    function: impl Fn(&mut dyn Iterator<Item = Option<(usize, &str)>>) -> ArrayRef
+    + Send
+    + Sync
+    + 'static,
+) -> ScalarUDF {
+    create_udf(
+        name,
+        vec![DataType::Int64, DataType::Utf8View],
+        gives,
+        Volatility::Immutable,
+        Arc::new(move |arguments| {
+            let arrays = ColumnarValue::values_to_arrays(arguments)?;
+            let [policies, machines] = &arrays[..] else {
+                unreachable!("the signature has two arguments")
+            };
+            let policies = policies.as_primitive::<Int64Type>().iter();
+            let mut pairs = policies
+                .zip(machines.as_string_view())
+                .map(|(policy, machine)| Some((usize::try_from(policy?).ok()?, machine?)));
+            Ok(ColumnarValue::Array(function(&mut pairs)))
+        }),
+    )
 }
 
 /// A function of one text.

@@ -14,6 +14,8 @@ use datafusion::logical_expr::{
 use jiff::tz::TimeZone;
 
 use super::{Known, aggregates};
+use crate::Judgement;
+use crate::policy::Policies;
 
 /// A function that came from elsewhere.
 #[derive(Debug)]
@@ -23,7 +25,8 @@ struct Sent {
 }
 
 static OURS: LazyLock<HashSet<String>> = LazyLock::new(|| {
-    let known = Known { zone: TimeZone::UTC, judgement: Arc::default(), scopes: Vec::new() };
+    let policies = Arc::new(Policies::own(&Judgement::default()));
+    let known = Known { zone: TimeZone::UTC, policies, scopes: Vec::new() };
     known.functions().iter().map(|function| function.name().to_owned()).collect()
 });
 
@@ -90,19 +93,20 @@ impl Hash for Sent {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::arrow::array::{ArrayRef, AsArray, StringViewArray};
+    use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, StringViewArray};
     use datafusion::arrow::datatypes::Field;
     use datafusion::config::ConfigOptions;
 
     use super::*;
-    use crate::{Judgement, Pattern};
+    use crate::Pattern;
 
     fn mask_reason(function: &ScalarUDF, machine: &str) -> Option<String> {
+        let policy: ArrayRef = Arc::new(Int64Array::from(vec![0]));
         let machines: ArrayRef = Arc::new(StringViewArray::from(vec![machine]));
         let field = |gives| Arc::new(Field::new("", gives, true));
         let reasons = function.invoke_with_args(ScalarFunctionArgs {
-            args: vec![ColumnarValue::Array(machines)],
-            arg_fields: vec![field(DataType::Utf8View)],
+            args: vec![ColumnarValue::Array(policy), ColumnarValue::Array(machines)],
+            arg_fields: vec![field(DataType::Int64), field(DataType::Utf8View)],
             number_rows: 1,
             return_field: field(DataType::Utf8View),
             config_options: Arc::new(ConfigOptions::default()),
@@ -118,7 +122,8 @@ mod tests {
             ..Judgement::default()
         };
         let zone = TimeZone::get("America/Chicago").unwrap();
-        let known = Known { zone, judgement: Arc::new(judgement.clone()), scopes: Vec::new() };
+        let policies = Arc::new(Policies::own(&judgement));
+        let known = Known { zone, policies: policies.clone(), scopes: Vec::new() };
         let written = known.written().unwrap();
         let there = receive("mask_reason", &written).unwrap();
         assert_eq!(mask_reason(&there, "gpu12.example.org").as_deref(), Some("broken fans"));
@@ -126,7 +131,7 @@ mod tests {
         assert_eq!(received(&there), Some(&written[..]));
         assert_eq!(there, receive("mask_reason", received(&there).unwrap()).unwrap());
         let read = Known::read(&written).unwrap();
-        assert_eq!(*read.judgement, judgement);
+        assert_eq!(read.policies, policies);
         assert_eq!(read.zone.iana_name(), Some("America/Chicago"));
     }
 

@@ -7,8 +7,10 @@
 //!   in all rows how many were watched for so long (`at_risk`), the `share` that lasts longer, its
 //!   `lower` and `upper` bound with a confidence of 95 %, and how long they last on average if
 //!   each is stopped then (`mean_until`);
-//! - `survival_curve(seconds, ended)`: the same of each of [`TIMES`] that any was watched for, as a
-//!   list, with the time itself (`at_seconds`);
+//! - `survival_curve(seconds, ended)`: `observed`, `ended`, `at_risk`, `share`, `lower` and `upper` at each
+//!   of [`TIMES`] that any was watched for, as a list, with the time itself (`at_seconds`);
+//! - `survival_steps(seconds, ended)`: the same at the start, at each time at which one ended, and at the
+//!   longest time that any was watched for;
 //! - `log_rank(group, seconds, ended)`: for each `group` how likely it and all others differ so much
 //!   or more if they last equally long (`p_value`), as a list.
 //!
@@ -51,7 +53,7 @@ const TIMES: [f64; 16] = {
     ]
 };
 
-pub(super) fn functions() -> [AggregateUDF; 3] {
+pub(super) fn functions() -> [AggregateUDF; 4] {
     let numbers = DataType::new_list(DataType::Float64, true);
     let truths = DataType::new_list(DataType::Boolean, true);
     let texts = DataType::new_list(DataType::Utf8View, true);
@@ -67,9 +69,17 @@ pub(super) fn functions() -> [AggregateUDF; 3] {
         create_udaf(
             "survival_curve",
             vec![DataType::Float64, DataType::Boolean],
-            Arc::new(DataType::new_list(DataType::Struct(life_fields()), true)),
+            Arc::new(DataType::new_list(DataType::Struct(point_fields()), true)),
             Volatility::Immutable,
-            Arc::new(|_| Ok(Box::new(SurvivalCurve::default()))),
+            Arc::new(|_| Ok(Box::new(SurvivalPoints::at(round_times)))),
+            Arc::new(vec![numbers.clone(), truths.clone()]),
+        ),
+        create_udaf(
+            "survival_steps",
+            vec![DataType::Float64, DataType::Boolean],
+            Arc::new(DataType::new_list(DataType::Struct(point_fields()), true)),
+            Volatility::Immutable,
+            Arc::new(|_| Ok(Box::new(SurvivalPoints::at(step_times)))),
             Arc::new(vec![numbers.clone(), truths.clone()]),
         ),
         create_udaf(
@@ -101,6 +111,20 @@ fn life_fields() -> Fields {
     ])
 }
 
+fn point_fields() -> Fields {
+    let count = |name| Field::new(name, DataType::Int64, true);
+    let number = |name| Field::new(name, DataType::Float64, true);
+    Fields::from(vec![
+        count("observed"),
+        count("ended"),
+        number("at_seconds"),
+        count("at_risk"),
+        number("share"),
+        number("lower"),
+        number("upper"),
+    ])
+}
+
 fn compared_fields() -> Fields {
     Fields::from(vec![
         Field::new("group", DataType::Utf8View, true),
@@ -108,35 +132,72 @@ fn compared_fields() -> Fields {
     ])
 }
 
-/// What is known of lives, and of each of some times: a row each.
-fn lives(observations: &[Observation], times: &[Option<f64>]) -> Result<StructArray> {
+/// What is known of lives, and of one time.
+fn lives(observations: &[Observation], at_seconds: Option<f64>) -> Result<StructArray> {
     let curve = Curve::of(observations);
     let ended = observations.iter().filter(|seen| seen.ended).count();
-    let watched = |at: f64| observations.iter().filter(|seen| seen.seconds >= at).count() as i64;
-    let share = |at: &Option<f64>| at.and_then(|at| curve.survival(at));
-    let bound = |at: &Option<f64>, bound: fn(&Step) -> f64| {
-        share(at).map(|_| at.and_then(|at| curve.step_at(at)).map_or(1.0, bound))
+    let watched = |at: f64| observations.iter().filter(|seen| seen.seconds >= at).count();
+    let share = at_seconds.and_then(|at| curve.survival(at));
+    let step = at_seconds.and_then(|at| curve.step_at(at));
+    let bound = |bound: fn(&Step) -> f64| share.map(|_| step.map_or(1.0, bound));
+    let count = |count: Option<usize>| -> ArrayRef {
+        Arc::new(Int64Array::from(vec![count.map(|count| count as i64)]))
     };
-    let counts = |count: &dyn Fn(&Option<f64>) -> Option<i64>| -> ArrayRef {
-        Arc::new(times.iter().map(count).collect::<Int64Array>())
-    };
-    let numbers = |number: &dyn Fn(&Option<f64>) -> Option<f64>| -> ArrayRef {
-        Arc::new(times.iter().map(number).collect::<Float64Array>())
-    };
+    let number = |number: Option<f64>| -> ArrayRef { Arc::new(Float64Array::from(vec![number])) };
     let given = vec![
-        counts(&|_| Some(observations.len() as i64)),
-        counts(&|_| Some(ended as i64)),
-        numbers(&|_| curve.time_until(0.75)),
-        numbers(&|_| curve.time_until(0.5)),
-        numbers(&|_| curve.time_until(0.25)),
-        numbers(&|at| *at),
-        counts(&|at| at.map(watched)),
-        numbers(&share),
-        numbers(&|at| bound(at, |step| step.lower)),
-        numbers(&|at| bound(at, |step| step.upper)),
-        numbers(&|at| at.and_then(|at| curve.mean_until(at))),
+        count(Some(observations.len())),
+        count(Some(ended)),
+        number(curve.time_until(0.75)),
+        number(curve.time_until(0.5)),
+        number(curve.time_until(0.25)),
+        number(at_seconds),
+        count(at_seconds.map(watched)),
+        number(share),
+        number(bound(|step| step.lower)),
+        number(bound(|step| step.upper)),
+        number(at_seconds.and_then(|at| curve.mean_until(at))),
     ];
     Ok(StructArray::try_new(life_fields(), given, None)?)
+}
+
+/// Times after which people ask what still goes on, as far as any was watched.
+fn round_times(curve: &Curve) -> Vec<f64> {
+    TIMES.into_iter().filter(|at| *at <= curve.longest_seconds).collect()
+}
+
+/// The start, every time at which the curve falls, and its end.
+fn step_times(curve: &Curve) -> Vec<f64> {
+    let mut times = vec![0.0];
+    times.extend(curve.steps.iter().map(|step| step.seconds));
+    times.push(curve.longest_seconds);
+    times.dedup();
+    times
+}
+
+/// The points of a curve at some times.
+fn points(observations: &[Observation], times: fn(&Curve) -> Vec<f64>) -> Result<StructArray> {
+    let curve = Curve::of(observations);
+    let times = if observations.is_empty() { Vec::new() } else { times(&curve) };
+    let mut lengths: Vec<f64> = observations.iter().map(|seen| seen.seconds).collect();
+    lengths.sort_unstable_by(f64::total_cmp);
+    let ended = observations.iter().filter(|seen| seen.ended).count() as i64;
+    let at_risk = |at: &f64| (lengths.len() - lengths.partition_point(|length| length < at)) as i64;
+    let steps: Vec<Option<&Step>> = times.iter().map(|at| curve.step_at(*at)).collect();
+    let counts = |count: Vec<i64>| -> ArrayRef { Arc::new(Int64Array::from(count)) };
+    let bound = |bound: fn(&Step) -> f64| -> ArrayRef {
+        let bounds = steps.iter().map(|step| step.map_or(1.0, bound));
+        Arc::new(bounds.map(Some).collect::<Float64Array>())
+    };
+    let given = vec![
+        counts(vec![observations.len() as i64; times.len()]),
+        counts(vec![ended; times.len()]),
+        Arc::new(Float64Array::from(times.clone())) as ArrayRef,
+        counts(times.iter().map(at_risk).collect()),
+        bound(|step| step.survival),
+        bound(|step| step.lower),
+        bound(|step| step.upper),
+    ];
+    Ok(StructArray::try_new(point_fields(), given, None)?)
 }
 
 /// What was observed, as it came.
@@ -205,7 +266,7 @@ impl Accumulator for Survival {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        Ok(ScalarValue::Struct(Arc::new(lives(&self.seen.0, &[self.at_seconds])?)))
+        Ok(ScalarValue::Struct(Arc::new(lives(&self.seen.0, self.at_seconds)?)))
     }
 
     fn size(&self) -> usize {
@@ -213,33 +274,41 @@ impl Accumulator for Survival {
     }
 }
 
-#[derive(Debug, Default)]
-struct SurvivalCurve(Seen);
+/// The points of a curve, at times that follow from the curve.
+#[derive(Debug)]
+struct SurvivalPoints {
+    seen: Seen,
+    times: fn(&Curve) -> Vec<f64>,
+}
 
-impl Accumulator for SurvivalCurve {
+impl SurvivalPoints {
+    fn at(times: fn(&Curve) -> Vec<f64>) -> SurvivalPoints {
+        SurvivalPoints { seen: Seen::default(), times }
+    }
+}
+
+impl Accumulator for SurvivalPoints {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.0.extend(&values[0], &values[1]);
+        self.seen.extend(&values[0], &values[1]);
         Ok(())
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        self.0.merge(&states[0], &states[1]);
+        self.seen.merge(&states[0], &states[1]);
         Ok(())
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        Ok(self.0.state().into())
+        Ok(self.seen.state().into())
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let longest = self.0.0.iter().map(|seen| seen.seconds).fold(-1.0, f64::max);
-        let times: Vec<_> = TIMES.into_iter().filter(|at| *at <= longest).map(Some).collect();
-        let lives = lives(&self.0.0, &times)?;
-        Ok(SingleRowListArrayBuilder::new(Arc::new(lives)).build_list_scalar())
+        let points = points(&self.seen.0, self.times)?;
+        Ok(SingleRowListArrayBuilder::new(Arc::new(points)).build_list_scalar())
     }
 
     fn size(&self) -> usize {
-        size_of_val(self) + self.0.size()
+        size_of_val(self) + self.seen.size()
     }
 }
 

@@ -95,6 +95,13 @@ fn partitions(node: &NodeSpan) -> impl Iterator<Item = &str> {
     node.partitions.iter().flat_map(|list| list.split(',')).filter(|name| !name.is_empty())
 }
 
+/// The reservation that a node is in: `unknown` where the scheduler does not name it, none where it
+/// is in none.
+fn reservation(node: &NodeSpan) -> Option<&str> {
+    let is_reserved = || node.state.split('+').any(|word| word == "RESERVED");
+    node.reservation.as_deref().or_else(|| is_reserved().then_some("unknown"))
+}
+
 /// Whether a job holds what it asked for.
 pub(crate) fn is_running(count: &JobCount) -> bool {
     matches!(

@@ -1,6 +1,6 @@
 //! The names of slurm_monitoring_and_reporting of 2021.
 
-use record::{IdleGpu, JobCount, Live, SeenNode, away, cpu_shares, gpu_shares};
+use record::{Away, IdleGpu, JobCount, Live, SeenNode, away, cpu_shares, gpu_shares};
 use report::Family;
 
 use super::sums::Sums;
@@ -27,11 +27,7 @@ fn word(state: &str) -> &'static str {
 
 /// The reservation that a node is in: `None` where it is in none.
 fn reservation(node: &SeenNode) -> &str {
-    match &node.node.reservation {
-        Some(name) => name,
-        None if node.node.state.split('+').any(|word| word == "RESERVED") => "unknown",
-        None => "None",
-    }
+    super::reservation(&node.node).unwrap_or("None")
 }
 
 fn nodes(rows: &[SeenNode]) -> Vec<Family> {
@@ -91,8 +87,8 @@ fn nodes(rows: &[SeenNode]) -> Vec<Family> {
 /// One word for a state: down before drained before the first.
 fn normalised(state: &str) -> String {
     match away(state) {
-        Some("down") => "down".to_owned(),
-        Some("drained" | "draining") => "drained".to_owned(),
+        Some(Away::Down) => "down".to_owned(),
+        Some(Away::Drained | Away::Draining) => "drained".to_owned(),
         _ => state.split('+').next().unwrap_or(state).to_ascii_lowercase(),
     }
 }

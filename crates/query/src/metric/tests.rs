@@ -196,6 +196,28 @@ fn what_was_never_seen_has_no_numbers() {
 }
 
 #[test]
+fn cpus_and_gpus_of_reserved_nodes_are_told_apart_from_the_others() {
+    let mut live = live();
+    let nodes = &mut live.nodes.as_mut().unwrap().rows;
+    // c1: 4 of 8 CPUs are held. g3: 16 free CPUs and two idle h100.
+    for name in ["c1", "g3"] {
+        let node = nodes.iter_mut().find(|seen| seen.node.node == name).unwrap();
+        node.node.reservation = Some("course".into());
+    }
+    let families = own(&[live], &MetricOptions::default(), &Judgement::default(), time(1400));
+    let of_course = |name: &str| -> Vec<String> {
+        shown(&families, name).into_iter().filter(|line| line.contains("course")).collect()
+    };
+    assert_eq!(of_course("plimsoll_cpus"), ["maple course allocated 4", "maple course idle 20"]);
+    assert_eq!(
+        of_course("plimsoll_gpus"),
+        ["maple course h100 allocated 0", "maple course h100 idle 2"]
+    );
+    // The others: 6 + 16 held.
+    assert!(shown(&families, "plimsoll_cpus").contains(&"maple  allocated 22".to_owned()));
+}
+
+#[test]
 fn nodes_keep_their_states_and_shares_add_up() {
     let families = ours(1400);
     check(
@@ -211,23 +233,30 @@ fn nodes_keep_their_states_and_shares_add_up() {
         ],
     );
     check(&families, "plimsoll_nodes_usable", &["maple 4"]);
-    // 4 + 6 + 16 held; 4 + 16 + 8 free; 10 of the draining node; 8 of the one that is down: 72.
+    // 4 + 6 + 16 held; 4 + 16 free, and 8 on the reserved node; 10 of the draining node; 8 of the one
+    // that is down: 72. The empty word is for no reservation.
     check(
         &families,
         "plimsoll_cpus",
-        &["maple allocated 26", "maple down 8", "maple draining 10", "maple idle 28"],
+        &[
+            "maple  allocated 26",
+            "maple  down 8",
+            "maple  draining 10",
+            "maple  idle 20",
+            "maple unknown idle 8",
+        ],
     );
     // Of g1 1 of 4 is held; of g2 the a100 is free and no CPU is; of g3 both are idle.
     check(
         &families,
         "plimsoll_gpus",
         &[
-            "maple a100 allocated 1",
-            "maple a100 draining 3",
-            "maple a100 idle 0",
-            "maple a100 stranded 1",
-            "maple h100 allocated 1",
-            "maple h100 idle 2",
+            "maple  a100 allocated 1",
+            "maple  a100 draining 3",
+            "maple  a100 idle 0",
+            "maple  a100 stranded 1",
+            "maple  h100 allocated 1",
+            "maple  h100 idle 2",
         ],
     );
     check(
@@ -251,7 +280,7 @@ fn nodes_keep_their_states_and_shares_add_up() {
     );
     let always = MetricOptions { idle_gpu: IdleGpu::Always, ..MetricOptions::default() };
     let families = own(&[live()], &always, &Judgement::default(), time(1400));
-    assert!(shown(&families, "plimsoll_gpus").contains(&"maple a100 idle 1".to_owned()));
+    assert!(shown(&families, "plimsoll_gpus").contains(&"maple  a100 idle 1".to_owned()));
 }
 
 #[test]
@@ -325,6 +354,10 @@ fn a_pool_shows_both_sides_of_its_gpus() {
                 count("smithgpu1", "Unclaimed", "Unclaimed", false, 2),
                 count("gpu1", "Unclaimed", "Claimed", false, 1),
                 count("campus1", "Unclaimed", "Unclaimed", false, 4),
+                GpuCount {
+                    is_prevented: true,
+                    ..count("campus1", "Unclaimed", "Unclaimed", false, 8)
+                },
                 count("gpu2", "Claimed", "-", false, 5),
                 count("gpulab1", "Claimed", "Unclaimed", false, 100),
             ],
@@ -370,14 +403,14 @@ fn a_pool_shows_both_sides_of_its_gpus() {
         &families,
         "plimsoll_slot_gpus",
         &[
-            "pool H200 Backfill-CHTCOwned backfill unclaimed 4",
+            "pool H200 Backfill-CHTCOwned backfill unclaimed 12",
             "pool H200 Backfill-OpenCapacity backfill claimed 1",
             // Where projects come first on one slot of a machine, its backfill is the researcher's.
             "pool H200 Backfill-ResearcherOwned backfill unclaimed 5",
             "pool H200 Priority-ResearcherOwned primary claimed 3",
             "pool H200 Shared primary claimed 5",
-            // 2 + 1 + 4: the institution's machine has no projects that come first.
-            "pool H200 Shared primary unclaimed 7",
+            // 2 + 1 + 4 + 8: the institution's machine has no projects that come first.
+            "pool H200 Shared primary unclaimed 15",
         ],
     );
     check(

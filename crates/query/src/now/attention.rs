@@ -99,7 +99,7 @@ fn nodes(live: &Live) -> Vec<Vec<Value>> {
     for seen in live.nodes.iter().flat_map(|seen| &seen.rows) {
         let node = &seen.node;
         if let Some(word) = record::away(&node.state) {
-            let together = away.entry((word, node.reason.as_deref())).or_default();
+            let together = away.entry((word.name(), node.reason.as_deref())).or_default();
             together.add(&node.node, node.reason_time);
         }
     }

@@ -29,6 +29,8 @@ pub(super) fn usage(seen: &Seen, edges: &[Timestamp], by: By) -> Series {
         .map(|(place, (name, kind))| amounts(name.clone(), *kind, Some(place)));
     Series {
         edges: edges.to_vec(),
+        // Averages over what was observed of a bucket are right for a part of it too.
+        partial: vec![false; edges.len().saturating_sub(1)],
         heading: "GPUs".to_owned(),
         unit: Unit::Average,
         stacked: stacked.collect(),
@@ -51,16 +53,15 @@ pub(super) fn availability(seen: &Seen, edges: &[Timestamp]) -> Series {
     };
     Series {
         edges: edges.to_vec(),
+        // Averages over what was observed of a bucket are right for a part of it too.
+        partial: vec![false; edges.len().saturating_sub(1)],
         heading: "GPUs".to_owned(),
         unit: Unit::Average,
-        stacked: [
-            State::IdlePrioritized,
-            State::IdleOpenCapacity,
-            State::Drained,
-            State::Prevented,
-        ]
-        .map(of_state)
-        .into(),
+        stacked: [State::IdlePrioritized, State::IdleOpenCapacity]
+            .into_iter()
+            .chain(State::OUT_OF_SERVICE)
+            .map(of_state)
+            .collect(),
         lines: vec![
             line("all GPUs", Kind::Capacity, &|doing| doing.state != State::Unobserved),
             line("available for backfill", Kind::BusyBackfill, &|doing| doing.is_available),
@@ -352,8 +353,8 @@ mod tests {
     fn availability_counts_what_nobody_uses() {
         let all = shown(&availability(&seen(SPANS), &edges(4)));
         assert_eq!(all[0], "idle prioritized: 0 - 1 0 mean 0.4");
-        assert_eq!(all[4], "all GPUs: 2 - 2 1 mean 1.6");
-        assert_eq!(all[5], "available for backfill: 0 - 1 0 mean 0.4");
+        assert_eq!(all[8], "all GPUs: 2 - 2 1 mean 1.6");
+        assert_eq!(all[9], "available for backfill: 0 - 1 0 mean 0.4");
     }
 
     #[test]

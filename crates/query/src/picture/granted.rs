@@ -8,13 +8,14 @@ use report::{Amounts, Drawing, Kind, Picture, Report, Series, Value};
 pub fn granted_trend(report: &Report, title: &str) -> Option<Picture> {
     let place = |name: &str| report.table.columns.iter().position(|column| column.name == name);
     let (name, unit) = (place("allocation")?, place("unit")?);
-    let (used, line) = (place("used")?, place("line")?);
+    let (used, line, is_partial) = (place("used")?, place("line")?, place("is_partial")?);
     let first = report.table.rows.first()?;
     let (Value::Text(allocation), Value::Text(unit)) = (&first[name], &first[unit]) else {
         return None;
     };
     let zone = &report.period.zone;
     let (mut edges, mut days, mut lines): (Vec<Timestamp>, _, _) = (vec![], vec![], vec![]);
+    let mut partial = Vec::new();
     let mut end = None;
     for row in report.table.rows.iter().take_while(|row| row[name] == first[name]) {
         let Value::Date(date) = row[0] else { return None };
@@ -22,18 +23,11 @@ pub fn granted_trend(report: &Report, title: &str) -> Option<Picture> {
         end = date.tomorrow().ok()?.to_zoned(zone.clone()).ok();
         days.push(row[used].number());
         lines.push(row[line].number());
+        partial.push(row[is_partial] == Value::Boolean(true));
     }
     edges.push(end?.timestamp());
-    let mean = |values: &[Option<f64>]| {
-        let known: Vec<f64> = values.iter().copied().flatten().collect();
-        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
-    };
-    let amounts = |name: &str, kind, values: Vec<Option<f64>>| Amounts {
-        name: name.to_owned(),
-        kind,
-        mean: mean(&values),
-        values,
-    };
+    let stacked = vec![Amounts::of_sums("used", Kind::Ranked(0), days, &partial)];
+    let lines = vec![Amounts::of_sums("granted", Kind::Granted, lines, &partial)];
     Some(Picture {
         name: format!("{}-{allocation}", report.name),
         title: format!("{title}: {allocation}"),
@@ -42,10 +36,11 @@ pub fn granted_trend(report: &Report, title: &str) -> Option<Picture> {
         coverage: report.coverage.clone(),
         drawing: Drawing::Series(Series {
             edges,
+            partial,
             unit: report.table.columns[used].unit,
-            stacked: vec![amounts("used", Kind::Ranked(0), days)],
+            stacked,
             heading: format!("{unit}s a day"),
-            lines: vec![amounts("granted", Kind::Granted, lines)],
+            lines,
         }),
         notes: report.notes.clone(),
     })
@@ -63,7 +58,7 @@ mod tests {
     fn the_first_allocation_is_drawn_below_its_line() {
         let column =
             |name: &str| Column { name: name.into(), heading: name.into(), unit: Unit::Average };
-        let row = |day: i8, name: &str, used: Value| {
+        let row = |day: i8, name: &str, used: Value, is_partial: bool| {
             let text = |text: &str| Value::Text(text.to_owned());
             vec![
                 Value::Date(date(2026, 1, day)),
@@ -71,6 +66,7 @@ mod tests {
                 text("node-hour"),
                 used,
                 Value::Number(2.0),
+                Value::Boolean(is_partial),
             ]
         };
         let report = Report {
@@ -78,16 +74,19 @@ mod tests {
             title: String::new(),
             period: Period {
                 start: "2026-01-02T00:00:00Z".parse().unwrap(),
-                end: "2026-01-03T00:00:00Z".parse().unwrap(),
+                end: "2026-01-03T12:00:00Z".parse().unwrap(),
                 zone: TimeZone::UTC,
             },
             coverage: Coverage::default(),
             table: Table {
-                columns: ["date", "allocation", "unit", "used", "line"].map(column).into(),
+                columns: ["date", "allocation", "unit", "used", "line", "is_partial"]
+                    .map(column)
+                    .into(),
                 rows: vec![
-                    row(1, "nodes", Value::Number(3.0)),
-                    row(2, "nodes", Value::Unknown),
-                    row(1, "other", Value::Number(9.0)),
+                    row(1, "nodes", Value::Number(3.0), false),
+                    row(2, "nodes", Value::Unknown, false),
+                    row(3, "nodes", Value::Number(1.0), true),
+                    row(1, "other", Value::Number(9.0), false),
                 ],
             },
             charts: Vec::new(),
@@ -96,8 +95,10 @@ mod tests {
         let picture = granted_trend(&report, "Use").unwrap();
         assert_eq!(picture.title, "Use: nodes");
         let Drawing::Series(series) = picture.drawing else { panic!("no series") };
-        assert_eq!(series.stacked[0].values, [Some(3.0), None]);
-        assert_eq!(series.lines[0].values, [Some(2.0), Some(2.0)]);
+        assert_eq!(series.stacked[0].values, [Some(3.0), None, Some(1.0)]);
+        assert_eq!(series.lines[0].values, [Some(2.0); 3]);
+        assert_eq!(series.partial, [false, false, true]);
+        assert_eq!(series.stacked[0].mean, Some(3.0)); // the day that is not over is no day's use
         assert_eq!(series.edges[2].to_string(), "2026-01-03T00:00:00Z");
         assert_eq!(series.heading, "node-hours a day");
         let nothing = Table { rows: Vec::new(), ..report.table.clone() };

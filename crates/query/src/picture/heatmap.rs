@@ -76,18 +76,11 @@ fn categories(seen: &Seen, edges: &[i64], coloring: Coloring) -> (Vec<Category>,
     let of_state = |state: State| category(state.name().to_owned(), state.kind());
     let doings = seen.doings.list();
     // What pictures of users and of measured use show where nobody holds the GPU.
-    let others = [
-        category("idle".to_owned(), Kind::Idle),
-        of_state(State::Drained),
-        of_state(State::Prevented),
-        of_state(State::Unobserved),
-    ];
-    let other = |state: State| match state {
-        State::Drained => 1,
-        State::Prevented => 2,
-        State::Unobserved => 3,
-        _ => 0,
-    };
+    let unheld = || State::OUT_OF_SERVICE.into_iter().chain([State::Unobserved]);
+    let mut others = vec![category("idle".to_owned(), Kind::Idle)];
+    others.extend(unheld().map(of_state));
+    let other =
+        |state: State| unheld().position(|unheld| unheld == state).map_or(0, |place| place + 1);
     match coloring {
         Coloring::State => {
             let place = |doing: &Doing| State::ALL.iter().position(|state| *state == doing.state);
@@ -241,9 +234,10 @@ fn domain(gpu: &Gpu) -> &str {
     gpu.machine.find('.').map_or("", |dot| &gpu.machine[dot..])
 }
 
-/// Ids of one length are numbers in hexadecimal digits, or as good as that.
+/// Orders GPU ids: short ones first, so that `gpu:9` comes before `gpu:10`; ids of one length are
+/// numbers of hexadecimal digits, or as good as that.
 pub(super) fn by_id(one: &str, other: &str) -> Ordering {
-    if one.len() == other.len() { one.cmp(other) } else { natural(one, other) }
+    one.len().cmp(&other.len()).then_with(|| one.cmp(other))
 }
 
 /// The order in which people count: `node2` before `node10`.
@@ -276,6 +270,7 @@ pub(super) fn natural(one: &str, other: &str) -> Ordering {
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
+    use proptest::prelude::*;
 
     use super::super::seen::tests::seen;
     use super::*;
@@ -371,7 +366,9 @@ mod tests {
             GroupBy::Machine,
         );
         let shares: Vec<f64> = grid.categories.iter().map(|c| c.percent.unwrap()).collect();
-        assert_eq!(shares, [0.0, 25.0, 12.5, 0.0, 0.0, 0.0, 0.0, 62.5]);
+        let mut expected = [0.0; 12];
+        (expected[1], expected[2], expected[11]) = (25.0, 12.5, 62.5);
+        assert_eq!(shares, expected);
     }
 
     #[test]
@@ -382,8 +379,8 @@ mod tests {
             grid.rows.iter().map(|row| (row.label.as_str(), row.gpus)).collect();
         assert_eq!(labels, [("a", Some(2)), ("b", Some(1))]);
         // Half of the machine is busy, a quarter idle, a quarter unknown.
-        let expected =
-            [0.0, 0.5, 0.0, 0.0, 0.25, 0.0, 0.0, 0.25, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0];
+        let mut expected = [0.0; 24];
+        (expected[1], expected[4], expected[11], expected[12 + 6]) = (0.5, 0.25, 0.25, 1.0);
         assert_eq!(grid.cells, Cells::Parts(expected.into()));
     }
 
@@ -453,6 +450,54 @@ mod tests {
         ids.sort_by(|one, other| by_id(one, other));
         assert_eq!(ids, ["GPU-37c2", "GPU-9eb3", "GPU-f06f"]);
         assert!(by_id("gpu:9", "gpu:10").is_lt());
+    }
+
+    /// Ids as HTCondor, SLURM, gpureports and MIG write them, and any others.
+    fn any_id() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "GPU-[0-9a-f]{4,8}",
+            "GPU-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+            "MIG-(GPU-)?[0-9a-f]{8}(-[0-9a-f]{4}-[0-9a-f]{12}|/[0-9]{1,2}/[0-9])",
+            "(gpu:|CUDA|GPU-)?0{0,2}[0-9]{1,3}",
+            "GPU-abc|0|",
+            "[-a-f0-9é]{0,6}",
+        ]
+    }
+
+    proptest! {
+        /// `sort_by` panics, or leaves rows in any order, if this does not hold.
+        #[test]
+        fn ids_and_machines_of_every_shape_have_one_order(
+            ids in prop::collection::vec(any_id(), 3..24),
+        ) {
+            for order in [by_id as fn(&str, &str) -> Ordering, natural] {
+                let mut sorted: Vec<&str> = ids.iter().map(String::as_str).collect();
+                sorted.sort_by(|one, other| order(one, other));
+                for (place, one) in sorted.iter().enumerate() {
+                    for other in &sorted[place..] {
+                        prop_assert!(order(one, other).is_le(), "{one:?} {other:?}");
+                        prop_assert_eq!(order(one, other).is_eq(), one == other);
+                        prop_assert_eq!(order(one, other), order(other, one).reverse());
+                    }
+                }
+            }
+        }
+    }
+
+    /// The three ids of which each was before the next, and the last before the first.
+    #[test]
+    fn a_heatmap_of_ids_of_different_lengths_is_drawn() {
+        let spans: String = (0..40)
+            .map(|number| match number % 3 {
+                0 => format!("a-10{number:02} 0 1 idle -\n"),
+                1 => format!("a-9f{number:02} 0 1 idle -\n"),
+                _ => format!("a-9{number:02} 0 1 idle -\n"),
+            })
+            .collect();
+        let grid = grid(&seen(&spans), &hours(1), Coloring::State, Rows::Gpu, GroupBy::Machine);
+        let labels: Vec<usize> = grid.rows.iter().map(|row| row.label.len()).collect();
+        assert_eq!(labels.len(), 40);
+        assert!(labels.is_sorted(), "{labels:?}");
     }
 
     #[test]

@@ -12,8 +12,6 @@ mod seen;
 mod selection;
 mod trend;
 
-use std::collections::BTreeMap;
-
 use anyhow::{Result, bail};
 use lake::Lake;
 use report::{Column, Coverage, Drawing, Picture, Report, Table, Unit, Value};
@@ -25,10 +23,10 @@ pub use selection::Selection;
 pub use trend::trend;
 
 pub(crate) use seen::Seen;
+pub(crate) use selection::{host_pattern, is_host, model_pattern};
 
-use crate::allocation::line;
 use crate::pseudonym::pseudonym;
-use crate::{Measure, Question, Refused, Session, Statement};
+use crate::{Question, Refused, Session, Statement};
 use seen::Gpu;
 
 /// What a heatmap is to show.
@@ -169,8 +167,7 @@ pub async fn chart(
 /// What selected GPUs did, read once, for any number of pictures.
 pub struct Gpus {
     question: Question,
-    /// Whether these are all GPUs of the question's clusters.
-    is_whole: bool,
+    selection: Selection,
     seen: Seen,
     coverage: Coverage,
     left_out: Vec<String>,
@@ -182,7 +179,7 @@ impl Gpus {
         let (seen, coverage, left_out) = seen(lake, question, selection).await?;
         Ok(Gpus {
             question: question.clone(),
-            is_whole: selection.is_everything(),
+            selection: selection.clone(),
             seen,
             coverage,
             left_out,
@@ -218,12 +215,11 @@ impl Gpus {
         }.to_owned());
         Ok(Picture {
             name: "heatmap".to_owned(),
-            title: match wish.coloring {
+            title: self.titled(match wish.coloring {
                 Coloring::State => "What GPUs did",
                 Coloring::User => "Who held GPUs",
                 Coloring::Utilization => "How much GPUs were used",
-            }
-            .to_owned(),
+            }),
             subtitle: subtitle(seen, machines, Some(bucket)),
             period: period.clone(),
             coverage: self.coverage.clone(),
@@ -242,14 +238,7 @@ impl Gpus {
         let (drawing, shown_bucket) = match chart.kind {
             ChartKind::Usage => {
                 notes.insert(0, average.to_owned());
-                let mut usage = chart::usage(seen, &edges, by);
-                // A part of the GPUs was granted to nobody.
-                let granted = self.is_whole.then(|| {
-                    let question = Question { options: BTreeMap::new(), ..self.question.clone() };
-                    line(&question, Measure::Gpu, &edges, |_| 1.0)
-                });
-                usage.lines.extend(granted.flatten());
-                (Drawing::Series(usage), Some(bucket))
+                (Drawing::Series(chart::usage(seen, &edges, by)), Some(bucket))
             }
             ChartKind::Availability => {
                 notes.insert(0, average.to_owned());
@@ -277,13 +266,17 @@ impl Gpus {
         };
         Ok(Picture {
             name: chart.name.to_owned(),
-            title: chart.question.to_owned(),
+            title: self.titled(chart.question),
             subtitle: subtitle(seen, machines(seen), shown_bucket),
             period: period.clone(),
             coverage: self.coverage.clone(),
             drawing,
             notes,
         })
+    }
+
+    fn titled(&self, title: &str) -> String {
+        self.selection.titled(title, &self.question.clusters)
     }
 }
 
@@ -363,13 +356,15 @@ async fn seen(
     if question.anonymize {
         seen.users.rename(|user| pseudonym(user));
     }
-    Ok((seen, coverage, answer.left_out))
+    let mut notes = answer.left_out;
+    notes.extend(answer.policy);
+    Ok((seen, coverage.gpus, notes))
 }
 
 /// Reads what all GPUs did.
 pub(crate) async fn read(session: &Session) -> Result<Seen> {
     let prioritized = ["Priority-ResearcherOwned", "Priority-CHTCOwned"]
-        .map(|class| session.judgement().class_name(class).to_owned());
+        .map(|class| session.policies().newest().class_name(class).to_owned());
     let history = session.gpu_history().await?;
     // Both are there for a moment.
     history.held.try_grow(history.spans.len() * size_of::<seen::Span>())?;

@@ -63,21 +63,39 @@ pub(super) enum State {
     BusyBackfill,
     IdlePrioritized,
     IdleOpenCapacity,
+    Draining,
     Drained,
+    Down,
+    Maintenance,
+    Rebooting,
     Prevented,
     Unobserved,
 }
 
 impl State {
-    pub(super) const ALL: [State; 8] = [
+    pub(super) const ALL: [State; 12] = [
         State::BusyPrioritized,
         State::BusyOpenCapacity,
         State::BusyBackfill,
         State::IdlePrioritized,
         State::IdleOpenCapacity,
+        State::Draining,
         State::Drained,
+        State::Down,
+        State::Maintenance,
+        State::Rebooting,
         State::Prevented,
         State::Unobserved,
+    ];
+
+    /// The states of a GPU that nobody holds and no job can take.
+    pub(super) const OUT_OF_SERVICE: [State; 6] = [
+        State::Draining,
+        State::Drained,
+        State::Down,
+        State::Maintenance,
+        State::Rebooting,
+        State::Prevented,
     ];
 
     /// What `gpu_time` says of a GPU as one of these. A GPU whose primary slot was not seen is
@@ -93,7 +111,11 @@ impl State {
             ("claimed", _) => State::BusyOpenCapacity,
             ("backfill", _) => State::BusyBackfill,
             ("idle", _) | ("unknown", Some("available")) => idle,
+            ("draining", _) | ("unknown", Some("draining")) => State::Draining,
             ("drained", _) | ("unknown", Some("drained")) => State::Drained,
+            ("down", _) | ("unknown", Some("down")) => State::Down,
+            ("maintenance", _) | ("unknown", Some("maintenance")) => State::Maintenance,
+            ("rebooting", _) | ("unknown", Some("rebooting")) => State::Rebooting,
             ("prevented" | "other", _) | ("unknown", Some("prevented" | "other")) => {
                 State::Prevented
             }
@@ -108,7 +130,11 @@ impl State {
             State::BusyBackfill => "busy backfill",
             State::IdlePrioritized => "idle prioritized",
             State::IdleOpenCapacity => "idle open capacity",
+            State::Draining => "draining",
             State::Drained => "drained",
+            State::Down => "down",
+            State::Maintenance => "maintenance",
+            State::Rebooting => "rebooting",
             State::Prevented => "prevented or unusable",
             State::Unobserved => "N/A",
         }
@@ -121,7 +147,11 @@ impl State {
             State::BusyBackfill => Kind::BusyBackfill,
             State::IdlePrioritized => Kind::IdlePrioritized,
             State::IdleOpenCapacity => Kind::IdleOpenCapacity,
+            State::Draining => Kind::Draining,
             State::Drained => Kind::Drained,
+            State::Down => Kind::Down,
+            State::Maintenance => Kind::Maintenance,
+            State::Rebooting => Kind::Rebooting,
             State::Prevented => Kind::Prevented,
             State::Unobserved => Kind::Unobserved,
         }
@@ -328,12 +358,17 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_gpu_time_says_is_one_of_eight_states() {
+    fn what_gpu_time_says_is_one_of_twelve_states() {
         let cases = [
             ("claimed", None, State::BusyOpenCapacity),
             ("backfill", Some("claimed"), State::BusyBackfill),
             ("idle", Some("available"), State::IdleOpenCapacity),
+            ("draining", Some("draining"), State::Draining),
             ("drained", Some("drained"), State::Drained),
+            ("down", Some("down"), State::Down),
+            ("maintenance", None, State::Maintenance),
+            ("rebooting", None, State::Rebooting),
+            ("unknown", Some("down"), State::Down),
             ("prevented", Some("prevented"), State::Prevented),
             ("other", None, State::Prevented),
             ("unknown", None, State::Unobserved),

@@ -3,13 +3,14 @@
 use anyhow::{Result, bail};
 
 use super::seen::{Gpu, Seen};
+use crate::gpu_id::GpuFilter;
 use crate::judgement::Pattern;
 use crate::{Question, nearest};
 
 /// Which GPUs to show; whatever is not said is no limit. All that is said must hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selection {
-    /// Ids, or what they begin with, with or without `GPU-`; any of them.
+    /// Ids, what they begin with, or patterns, with or without `GPU-`; any of them.
     pub gpus: Vec<String>,
     /// Machines, with or without their domain; any of them.
     pub hosts: Vec<String>,
@@ -22,11 +23,6 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether nothing is left out.
-    pub(super) fn is_everything(&self) -> bool {
-        *self == Selection::default()
-    }
-
     pub(super) fn apply(&self, seen: &mut Seen, question: &Question) -> Result<()> {
         if seen.gpus.is_empty() {
             let zone = &question.period.zone;
@@ -39,9 +35,13 @@ impl Selection {
                 moment(question.period.end)
             );
         }
-        for gpu in &self.gpus {
-            let ids = || seen.gpus.iter().map(|gpu| gpu.id.as_str());
-            check("GPU", gpu, ids(), |known| has_id(&known.id, gpu), &seen.gpus)?;
+        let mut ids = Vec::new();
+        for wanted in &self.gpus {
+            let filter = GpuFilter::new(wanted)
+                .map_err(|wrong| anyhow::anyhow!("--gpu {wanted:?} {wrong}"))?;
+            let known = || seen.gpus.iter().map(|gpu| gpu.id.as_str());
+            check("GPU", wanted, known(), |gpu| filter.matches(&gpu.id), &seen.gpus)?;
+            ids.push(filter);
         }
         for host in &self.hosts {
             let machines = || seen.gpus.iter().map(|gpu| gpu.machine.as_str());
@@ -59,7 +59,7 @@ impl Selection {
         }
         let model = self.model.as_deref().map(model_pattern).transpose()?;
         let is_selected = |gpu: &Gpu| {
-            (self.gpus.is_empty() || self.gpus.iter().any(|id| has_id(&gpu.id, id)))
+            (ids.is_empty() || ids.iter().any(|filter| filter.matches(&gpu.id)))
                 && (self.hosts.is_empty()
                     || self.hosts.iter().any(|host| is_host(&gpu.machine, host)))
                 && self.host_pattern.as_ref().is_none_or(|pattern| pattern.matches(&gpu.machine))
@@ -78,6 +78,27 @@ impl Selection {
         }
         seen.retain(is_selected);
         Ok(())
+    }
+
+    /// Returns a title with the filters that a picture is limited by, such as `GPUs in use: host a`.
+    pub(super) fn titled(&self, title: &str, clusters: &[String]) -> String {
+        let listed = |what: &str, names: &[String]| {
+            (!names.is_empty()).then(|| format!("{what} {}", names.join(" or ")))
+        };
+        let filters = [
+            listed("cluster", clusters),
+            listed("host", &self.hosts),
+            self.host_pattern.as_ref().map(|pattern| format!("host {}", pattern.written())),
+            listed("GPU", &self.gpus),
+            self.model.as_ref().map(|model| format!("model {model}")),
+            self.class.as_ref().map(|class| format!("class {class}")),
+        ];
+        let filters: Vec<String> = filters.into_iter().flatten().collect();
+        if filters.is_empty() {
+            title.to_owned()
+        } else {
+            format!("{title}: {}", filters.join(", "))
+        }
     }
 
     fn is_only_pattern(&self) -> bool {
@@ -117,21 +138,8 @@ fn some<'a>(names: impl Iterator<Item = &'a str>) -> String {
     if more > 0 { format!("{list} and {more} more") } else { list }
 }
 
-/// Whether an id is the one that is asked for, or begins with it. Numbers are whole: GPU 1 is not
-/// GPU 10.
-fn has_id(id: &str, wanted: &str) -> bool {
-    let bare = |text: &str| {
-        let text = text.trim().to_lowercase();
-        let rest =
-            text.strip_prefix("gpu").map(|rest| rest.trim_start_matches(['-', ':', '_', ' ']));
-        rest.filter(|rest| !rest.is_empty()).unwrap_or(&text).to_owned()
-    };
-    let (id, wanted) = (bare(id), bare(wanted));
-    let is_number = id.bytes().all(|byte| byte.is_ascii_digit());
-    id == wanted || (!is_number && !wanted.is_empty() && id.starts_with(&wanted))
-}
-
-fn is_host(machine: &str, wanted: &str) -> bool {
+/// Whether a machine is the one that is selected, with or without its domain.
+pub(crate) fn is_host(machine: &str, wanted: &str) -> bool {
     let host = machine.split('.').next().unwrap_or_default();
     machine.eq_ignore_ascii_case(wanted) || host.eq_ignore_ascii_case(wanted)
 }
@@ -140,9 +148,15 @@ fn is_in_class(gpu: &Gpu, wanted: &str) -> bool {
     gpu.classes.iter().any(|class| class.eq_ignore_ascii_case(wanted))
 }
 
+/// The pattern of machines in whose name a regular expression is found.
+pub(crate) fn host_pattern(expression: &str) -> Result<Pattern> {
+    Pattern::new(&format!("/{expression}/"))
+        .map_err(|wrong| anyhow::anyhow!("host-pattern {expression:?} {wrong}"))
+}
+
 /// A model is found by a pattern with `*`, by a regular expression between slashes, or by a part
 /// of its name.
-fn model_pattern(model: &str) -> Result<Pattern> {
+pub(crate) fn model_pattern(model: &str) -> Result<Pattern> {
     let is_pattern = model.contains(['*', '?']) || model.starts_with('/');
     let written = if is_pattern { model.to_owned() } else { format!("*{model}*") };
     Pattern::new(&written).map_err(|wrong| anyhow::anyhow!("--model {model:?} {wrong}"))
@@ -194,9 +208,38 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_whole() {
-        assert!(has_id("gpu:1", "1") && has_id("gpu:1", "gpu:1") && has_id("1", "GPU-1"));
-        assert!(!has_id("gpu:10", "1") && !has_id("gpu:1", "10") && !has_id("GPU-0a", ""));
+    fn gpus_are_found_by_patterns_of_ids() {
+        for (wanted, expected) in [
+            ("a?", "a1 a2"),
+            ("GPU-0a*", "GPU-0aFb12"),
+            ("0A*", "GPU-0aFb12"),
+            ("/^[ab]1$/", "a1 b1"),
+        ] {
+            check_selection(
+                &Selection { gpus: texts(&[wanted]), ..Selection::default() },
+                expected,
+            );
+        }
+        check_selection(
+            &Selection { gpus: texts(&["nothing*"]), ..Selection::default() },
+            "there is no GPU \"nothing*\" in this period; there are GPU-0aFb12, a1, a2, b1",
+        );
+    }
+
+    #[test]
+    fn a_title_names_what_the_picture_is_limited_to() {
+        let selection = Selection {
+            gpus: texts(&["0a*"]),
+            hosts: texts(&["a", "b"]),
+            host_pattern: Some(Pattern::new("/^a/").unwrap()),
+            model: Some("h200".into()),
+            class: Some("Shared".into()),
+        };
+        assert_eq!(
+            selection.titled("What GPUs did", &texts(&["birch"])),
+            "What GPUs did: cluster birch, host a or b, host /^a/, GPU 0a*, model h200, class Shared"
+        );
+        assert_eq!(Selection::default().titled("What GPUs did", &[]), "What GPUs did");
     }
 
     #[test]

@@ -77,7 +77,8 @@ static MADE: [(&str, Cut); 9] = [
     ("backfill_attempt", Cut::ByWhatItIsMadeOf),
 ];
 
-/// Only staff sees `collection` and `reject`: errors and input may say anything.
+/// Only staff sees `collection` and `reject`: errors and input may say anything. The same holds for
+/// `site_policy`, whose reasons may name people.
 static RULES: [Rule; 7] = [
     Rule {
         table: "job",
@@ -102,7 +103,9 @@ static RULES: [Rule; 7] = [
             ("slot", Text::Plain),
             ("gpu_ids", Text::Plain),
             ("gpu_types", Text::Plain),
+            ("usage_source", Text::Plain),
             ("gpu_usage_source", Text::Plain),
+            ("earlier_values", Text::Plain),
         ],
     },
     Rule {
@@ -159,6 +162,7 @@ const GPU_TEXTS: &[(&str, Text)] = &[
     ("primary_user", Text::User),
     ("primary_job_id", Text::JobOf("primary_user")),
     ("prevent_reason", Text::Said),
+    ("availability", Text::Plain),
     ("prioritized_projects", Text::Said),
     ("backfill_slot", Text::Plain),
     ("backfill_state", Text::Plain),
@@ -169,7 +173,7 @@ const GPU_TEXTS: &[(&str, Text)] = &[
 #[cfg(test)]
 mod tests {
     use datafusion::arrow::datatypes::DataType;
-    use record::{Collection, Record, Reject, TABLES};
+    use record::{Collection, Record, Reject, SitePolicy, TABLES};
 
     use super::*;
 
@@ -194,7 +198,7 @@ mod tests {
     /// A new table or column is decided about here, or those who are not staff do not see it.
     #[test]
     fn every_table_and_every_text_is_decided_about() {
-        let staff_only = [Collection::TABLE.name, Reject::TABLE.name];
+        let staff_only = [Collection::TABLE.name, Reject::TABLE.name, SitePolicy::TABLE.name];
         for table in TABLES {
             let Some(rule) = of(table.name) else {
                 assert!(staff_only.contains(&table.name), "{} has no rule", table.name);

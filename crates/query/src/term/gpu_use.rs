@@ -10,32 +10,33 @@ pub(super) static TERM: Term = Term {
               nothing is known of it: so gpus add up to the GPUs, and seconds and unseen_seconds \
               to GPUs times the period",
     // Spans are added up by what they say before anything is judged: there are millions of spans
-    // and thousands of these.
+    // and thousands of these. What a mask leaves out for a part of the period is unseen there.
     sql: concat!(
         "
         SELECT * EXCEPT (is_institution, is_prioritized, is_prioritized_machine,
                          is_backfill_claimed, projects_said, has_backfill, masked, hidden,
-                         microseconds, seen, place),
+                         policy, microseconds, seen, place),
                microseconds / 1e6 AS seconds,
                CASE WHEN place = 1 THEN 1 ELSE 0 END AS gpus,
                CASE WHEN place = 1
                     THEN seconds_between($start, $known_end) - seen / 1e6
                     ELSE 0.0
                END AS unseen_seconds
-        FROM ",
+        FROM (
+            SELECT *,
+                   sum(microseconds) OVER (PARTITION BY cluster, machine, gpu_id) AS seen,
+                   row_number() OVER (
+                       PARTITION BY cluster, machine, gpu_id
+                       ORDER BY microseconds DESC, ",
+        gpu_state_columns!(),
+        "
+                   ) AS place
+            FROM ",
         gpu_shown!(concat!(
             "(
                         SELECT *,
                                bool_or(projects_said) OVER (PARTITION BY cluster, machine)
-                                   AS machine_projects,
-                               sum(microseconds) OVER (PARTITION BY cluster, machine, gpu_id)
-                                   AS seen,
-                               row_number() OVER (
-                                   PARTITION BY cluster, machine, gpu_id
-                                   ORDER BY microseconds DESC, ",
-            gpu_state_columns!(),
-            "
-                               ) AS place
+                                   AS machine_projects
                         FROM (
                             SELECT cluster, machine, gpu_id, ",
             gpu_state_columns!(),
@@ -50,6 +51,9 @@ pub(super) static TERM: Term = Term {
             "
                         )
                     )"
-        ))
+        )),
+        "
+        )
+    "
     ),
 };

@@ -9,6 +9,7 @@ macro_rules! gpu_cut {
                    least(end_time, $known_end) AS to_time,
                    trim(prioritized_projects) <> '' AS projects_said,
                    coalesce(trim(prevent_reason) <> '', false) AS is_prevented,
+                   $policy AS policy,
                    backfill_slot IS NOT NULL OR backfill_state IS NOT NULL AS has_backfill
             FROM gpu_span
             WHERE start_time < $known_end AND end_time > $start AND $start < $known_end
@@ -19,8 +20,8 @@ macro_rules! gpu_cut {
 /// What of a cut span decides how it is judged, but for the machine that it is of.
 macro_rules! gpu_state_columns {
     () => {
-        "device_name, device_memory_mb, primary_state, is_prevented, projects_said, interactive,
-         backfill_state, has_backfill"
+        "device_name, device_memory_mb, primary_state, is_prevented, availability, projects_said,
+         interactive, backfill_state, has_backfill, policy"
     };
 }
 
@@ -32,6 +33,9 @@ macro_rules! gpu_state_columns {
 ///   never says is open capacity.
 /// - A machine on the institution's list belongs to the institution, whoever comes first on it.
 /// - A side is claimed also while its job is made to leave (Preempting).
+/// - A GPU that nobody holds is what its machine is that takes no jobs: draining, drained, down, in
+///   maintenance, rebooting or prevented. Rows of older versions do not tell these apart: there a
+///   `Drained` slot is drained.
 /// - Owner and any other state is `other`: the GPU is there, and neither used nor usable.
 /// - An interactive slot on which nobody comes first is in a class of its own.
 /// - Where both sides are claimed, the primary side has the GPU, and the other is in conflict.
@@ -39,7 +43,7 @@ macro_rules! gpu_judged {
     ($rows:expr) => {
         concat!(
             "(
-                SELECT * EXCEPT (listed),
+                SELECT * EXCEPT (listed, out_of_service),
                        CASE WHEN primary_use <> 'claimed' AND is_backfill_claimed THEN 'backfill'
                             ELSE primary_use
                        END AS state,
@@ -48,6 +52,7 @@ macro_rules! gpu_judged {
                             WHEN is_backfill_claimed THEN 'claimed'
                             WHEN backfill_state IS NULL THEN 'unknown'
                             WHEN primary_use = 'claimed' THEN 'taken'
+                            WHEN out_of_service IS NOT NULL THEN out_of_service
                             WHEN backfill_state = 'Drained' THEN 'drained'
                             WHEN is_prevented THEN 'prevented'
                             WHEN backfill_state = 'Unclaimed' THEN 'available'
@@ -81,6 +86,7 @@ macro_rules! gpu_judged {
                     SELECT *,
                            CASE WHEN primary_state IN ('Claimed', 'Preempting') THEN 'claimed'
                                 WHEN primary_state IS NULL THEN 'unknown'
+                                WHEN out_of_service IS NOT NULL THEN out_of_service
                                 WHEN primary_state = 'Drained' THEN 'drained'
                                 WHEN is_prevented THEN 'prevented'
                                 WHEN primary_state = 'Unclaimed' THEN 'idle'
@@ -88,16 +94,21 @@ macro_rules! gpu_judged {
                            END AS primary_use,
                            coalesce(backfill_state IN ('Claimed', 'Preempting'), false)
                                AS is_backfill_claimed,
-                           mask_reason(machine) AS masked,
-                           is_institution_owned(machine) AS is_institution,
+                           mask_reason(policy, machine) AS masked,
+                           is_institution_owned(policy, machine) AS is_institution,
                            coalesce(projects_said, machine_projects, false)
-                               OR is_researcher_owned(machine) AS is_prioritized,
+                               OR is_researcher_owned(policy, machine) AS is_prioritized,
                            coalesce(machine_projects, false)
-                               OR is_researcher_owned(machine) AS is_prioritized_machine,
+                               OR is_researcher_owned(policy, machine) AS is_prioritized_machine,
                            device_of(device_name) AS listed
-                    FROM ",
+                    FROM (
+                        SELECT *,
+                               CASE WHEN availability NOT IN ('up', 'unknown') THEN availability
+                               END AS out_of_service
+                        FROM ",
             $rows,
             "
+                    )
                 )
             )"
         )
@@ -118,7 +129,7 @@ macro_rules! gpu_use_by {
             "
             SELECT * EXCEPT (is_institution, is_prioritized, is_prioritized_machine,
                              is_backfill_claimed, projects_said, has_backfill, masked, hidden,
-                             microseconds),
+                             policy, microseconds),
                    microseconds / 1e6 AS seconds
             FROM ",
             gpu_shown!(concat!(
@@ -211,9 +222,9 @@ mod usage_of_node;
 
 use jiff::Timestamp;
 use record::Table;
-use report::Period;
 
 use crate::pieces::Pieces;
+use crate::policy::Policies;
 use crate::{Measure, Question, mentions};
 
 /// A word that reports use.
@@ -221,7 +232,8 @@ pub struct Term {
     pub name: &'static str,
     pub meaning: &'static str,
     /// In it, `$start` and `$end` stand for the period, `$known_end` for its end or for now if that
-    /// is earlier, never before the start. Of a term with `$first_day` and
+    /// is earlier, never before the start; `$policy` for the number of the site policy at a span's
+    /// start. Of a term with `$first_day` and
     /// `$last_day`, what stands before `UNION ALL` takes the sums of those days, and what stands
     /// behind it the attempts that are not in them. `$counts_nodes` is whether any allocation is
     /// of nodes, of which there are no sums.
@@ -260,7 +272,12 @@ pub static TERMS: [&Term; 20] = [
 ];
 
 /// The statement that defines a term for a period.
-pub(crate) fn create_view(term: &Term, question: &Question, pieces: &Pieces) -> String {
+pub(crate) fn create_view(
+    term: &Term,
+    question: &Question,
+    policies: &Policies,
+    pieces: &Pieces,
+) -> String {
     let mut sql = term.sql.to_owned();
     if let Some((of_sums, of_attempts)) = term.sql.split_once("UNION ALL")
         && term.sql.contains("$first_day")
@@ -277,19 +294,20 @@ pub(crate) fn create_view(term: &Term, question: &Question, pieces: &Pieces) -> 
     let counts_nodes =
         question.allocations_seen().any(|allocation| allocation.unit.measure == Measure::Node);
     sql = sql.replace("$counts_nodes", if counts_nodes { "true" } else { "false" });
-    let sql = with_period(&sql, &question.period, question.known_end());
+    let sql = with_question(&sql, question, policies);
     format!("CREATE VIEW {} AS {sql}", term.name)
 }
 
-fn with_period(sql: &str, period: &Period, known_end: Timestamp) -> String {
-    sql.replace("$start", &moment(period.start))
-        .replace("$end", &moment(period.end))
-        .replace("$known_end", &moment(known_end))
+fn with_question(sql: &str, question: &Question, policies: &Policies) -> String {
+    sql.replace("$start", &moment(question.period.start))
+        .replace("$end", &moment(question.period.end))
+        .replace("$known_end", &moment(question.known_end()))
+        .replace("$policy", &policies.number_sql())
 }
 
 /// The statement that reads the spans of a period as [`crate::gpu_history`] holds them.
-pub(crate) fn gpu_spans(period: &Period, known_end: Timestamp) -> String {
-    with_period(
+pub(crate) fn gpu_spans(question: &Question, policies: &Policies) -> String {
+    with_question(
         concat!(
             "
             SELECT cluster, machine, gpu_id, primary_user, primary_job_id, backfill_user,
@@ -298,8 +316,8 @@ pub(crate) fn gpu_spans(period: &Period, known_end: Timestamp) -> String {
             " FROM ",
             gpu_cut!()
         ),
-        period,
-        known_end,
+        question,
+        policies,
     )
 }
 

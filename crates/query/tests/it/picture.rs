@@ -63,6 +63,38 @@ fn shown(picture: &Picture) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn a_heatmap_tells_why_a_node_took_no_jobs() {
+    let mut site = site().await;
+    let states = ["draining", "drained", "down", "maintenance", "rebooting", "prevented"];
+    let rows: Vec<String> = states
+        .iter()
+        .zip(0..)
+        .map(|(state, hour)| {
+            format!(
+                "('n', 'g', '2026-01-02T0{hour}:00:00Z', '2026-01-02T0{}:00:00Z', 'x', '{state}')",
+                hour + 1
+            )
+        })
+        .collect();
+    site.run(&format!(
+        "INSERT INTO gpu_span (machine, gpu_id, start_time, end_time, primary_state, availability) \
+         VALUES {}",
+        rows.join(", ")
+    ))
+    .await
+    .unwrap();
+    site.question.period = period("2026-01-02T00:00:00Z", "2026-01-02T06:00:00Z", "UTC").unwrap();
+    site.question.now = site.question.period.end;
+    let selection = Selection { hosts: vec!["n".to_owned()], ..Selection::default() };
+    let picture = query::heatmap(&site.lake, &site.question, &selection, &hourly()).await.unwrap();
+    assert_eq!(
+        shown(&picture),
+        ["n g: draining, drained, down, maintenance, rebooting, prevented or unusable"]
+    );
+    assert_eq!(picture.title, "What GPUs did: host n");
+}
+
+#[tokio::test]
 async fn every_state_is_seen_in_the_lake() {
     let site = site().await;
     let picture =
@@ -81,7 +113,7 @@ async fn every_state_is_seen_in_the_lake() {
     // Of 15 GPU hours.
     let percents: Vec<f64> =
         grid(&picture).categories.iter().map(|category| category.percent.unwrap()).collect();
-    let hours = [2, 1, 1, 3, 4, 1, 2, 1].map(|hours| f64::from(hours) / 15.0 * 100.0);
+    let hours = [2, 1, 1, 3, 4, 0, 1, 0, 0, 0, 2, 1].map(|hours| f64::from(hours) / 15.0 * 100.0);
     assert_eq!(percents, hours);
 }
 
@@ -130,7 +162,7 @@ async fn machines_stand_for_their_gpus() {
     assert_eq!(rows, [("open", Some(2)), ("owned", Some(2)), ("spare", Some(1))]);
     let Cells::Parts(parts) = &grid.cells else { panic!("a machine's cells have parts") };
     // The first hour of `open`: half busy, half drained.
-    assert_eq!(parts[..8], [0.0, 0.5, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0]);
+    assert_eq!(parts[..8], [0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.5, 0.0]);
 }
 
 #[tokio::test]

@@ -31,7 +31,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lake::Lake;
 use query::{
-    Allocation, AllocationUnit, Holders, Judgement, Memory, Pattern, Question, Secret, Sight,
+    Allocation, AllocationUnit, Holders, Judgement, Memory, Pattern, Preemptible, Question, Secret,
+    Sight,
 };
 use record::{Collection, GpuSample, GpuSpan, Job, NodeSpan, QueueSpan, Record, Reject};
 use report::{Period, Report, Value};
@@ -89,6 +90,23 @@ impl Site {
             ["CALL", class, name] => {
                 let named = (unquoted(class)?.to_owned(), unquoted(name)?.to_owned());
                 self.judge(|judgement| judgement.class_names.push(named));
+            }
+            ["BACKFILL", cluster, partition] => {
+                let place = Preemptible {
+                    cluster: unquoted(cluster)?.to_owned(),
+                    partitions: vec![unquoted(partition)?.to_owned()],
+                    qos: Vec::new(),
+                };
+                self.judge(|judgement| judgement.preemptible.push(place));
+            }
+            // Stores what the reader has said so far, who then says nothing any more.
+            ["POLICY", cluster, from] => {
+                let (cluster, from) = (unquoted(cluster)?, time(from)?);
+                let policy = std::mem::take(&mut self.question.judgement);
+                let rows = query::policy_rows(&policy, cluster, "configuration", from, from);
+                let mut writer = self.lake.writer(cluster).await?;
+                writer.put_policy(&rows).await?;
+                writer.finish().await?;
             }
             ["SIGHT", who, ref names @ ..] => {
                 let names: Result<Vec<&str>> = names.iter().map(|name| unquoted(name)).collect();

@@ -27,7 +27,7 @@ use crate::api::problem;
 use crate::connection::Peer;
 use crate::page::refuse_to;
 use crate::respond::say;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, catch_panic};
 use crate::wanted::without_ending;
 use record::Line;
 
@@ -92,10 +92,12 @@ pub(crate) async fn admit(
             let trouble = Trouble::new(StatusCode::FORBIDDEN, "Nobody may see this.");
             refuse(&app, None, &uri, &headers, &trouble).await
         }
-        (Ok(None), Some(Need::Nothing)) => next.run(request).await,
+        (Ok(visitor @ None), Some(Need::Nothing)) => {
+            run(&app, visitor, &uri, &headers, request, next).await
+        }
         (Ok(Some(visitor)), Some(need)) if visitor.may(need) => {
-            request.extensions_mut().insert(visitor);
-            next.run(request).await
+            request.extensions_mut().insert(visitor.clone());
+            run(&app, Some(visitor), &uri, &headers, request, next).await
         }
         (Ok(Some(visitor)), Some(_)) if !visitor.can_enter() => {
             let trouble = Trouble::new(StatusCode::FORBIDDEN, "You may not see this.");
@@ -140,6 +142,21 @@ fn need_of(matched: Option<&str>) -> Option<Need> {
     match matched {
         Some(path) => need(path),
         None => Some(Need::Sight),
+    }
+}
+
+/// Runs the handler of a request that is admitted.
+async fn run(
+    app: &App,
+    visitor: Option<Visitor>,
+    uri: &Uri,
+    headers: &HeaderMap,
+    request: Request,
+    next: Next,
+) -> Response {
+    match catch_panic(uri.path(), next.run(request)).await {
+        Ok(response) => response,
+        Err(trouble) => refuse(app, visitor.as_ref(), uri, headers, &trouble).await,
     }
 }
 

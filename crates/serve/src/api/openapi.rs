@@ -80,7 +80,7 @@ fn option(option: &AnalysisOption) -> Value {
             "type": "integer", "minimum": 1, "maximum": u32::MAX, "default": unsaid.parse::<i64>().ok(),
         }),
         Values::Duration(unsaid) => json!({ "type": "string", "default": unsaid }),
-        Values::Moment | Values::Filter | Values::Subject | Values::Device => {
+        Values::Moment | Values::Filter | Values::Checked(_) | Values::Subject | Values::Device => {
             json!({ "type": "string" })
         }
     };

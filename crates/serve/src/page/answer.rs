@@ -8,12 +8,12 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use percent_encoding::percent_decode_str;
 use query::now::Shown;
-use query::{Ask, PeriodEnd, Question};
+use query::{Analysis, AnalysisOption, Ask, PeriodEnd, Question, Values};
 use report::{NewestData, Picture, Report};
 use view::{Look, PictureFormat, PictureLook};
 
 use super::section::formats_of;
-use super::{Page, Request, Section, Show, form, frame, gpus, of_job};
+use super::{Page, Request, Section, Show, form, frame, gpus, of_job, unknown_name};
 use crate::App;
 use crate::about::About;
 use crate::access::Visitor;
@@ -96,6 +96,7 @@ async fn shown(
     let made = async {
         let asked = asked(app, page, visitor, &root, path, &about, wanted).await?;
         let parts = asked.parts().await?;
+        unknown_name::refuse(&asked, &parts).await?;
         Ok(match wanted {
             Wanted::Page => Answer::Page(frame::body(&asked, &parts).await?),
             Wanted::Format(format) => {
@@ -167,6 +168,7 @@ async fn asked<'a>(
     let mut names = names(page.path, path);
     let mut about_here = about.clone();
     if let Some(cluster) = names.remove("cluster") {
+        unknown_name::refuse_cluster(app, &cluster).await?;
         about_here.clusters = vec![cluster];
     }
     let (site, sight) = (&app.site, &visitor.sight);
@@ -282,16 +284,13 @@ impl Asked<'_> {
     /// What the page shows. All reports are of one state of the lake.
     async fn parts(&self) -> Result<Vec<Part>, Trouble> {
         let all = &self.page.sections;
-        let is_drawn_below = |place: usize| {
-            all.get(place + 1).is_some_and(|below| matches!(below.show, Show::Picture))
-        };
-        let is_wanted = |(place, section): &(usize, &Section)| match self.wanted {
+        let is_wanted = |(_, section): &(usize, &Section)| match self.wanted {
             Wanted::Page => true,
             Wanted::Format(_) => section.show.is_table(),
-            Wanted::Picture(_) => section.show.is_picture() || is_drawn_below(*place),
+            Wanted::Picture(_) => section.show.is_picture(),
         };
-        let sections = || all.iter().enumerate().filter(is_wanted).map(|(_, section)| section);
-        let asks: Vec<Ask> = sections().filter_map(|section| self.ask(section)).collect();
+        let sections = || all.iter().enumerate().filter(is_wanted);
+        let asks: Vec<Ask> = sections().filter_map(|(place, _)| self.ask_at(place)).collect();
         let site = &self.app.site;
         let mut reports = if asks.is_empty() {
             Vec::new()
@@ -299,22 +298,30 @@ impl Asked<'_> {
             query::run_each(&site.lake, &asks, &self.question).await?
         }
         .into_iter();
-        let shows_gpus = |section: &Section| matches!(section.show, Show::Heatmap | Show::Chart(_));
+        let shows_gpus = |(_, section): (usize, &Section)| {
+            matches!(section.show, Show::Heatmap | Show::Chart(_))
+        };
         let gpus = match sections().any(shows_gpus) {
             true => Some(gpus::read(self).await?),
             false => None,
         };
         let mut parts = Vec::new();
-        for section in sections() {
+        for (place, section) in sections() {
             let content = match section.show {
+                Show::Report { .. } if self.missing_subject(section).is_some() => {
+                    let name = self.missing_subject(section).unwrap_or_default();
+                    Content::Words(format!("This report is about one {name}. Enter it above."))
+                }
                 Show::Report { .. } | Show::Drawn { .. } if self.ask(section).is_none() => {
                     self.for_staff()
                 }
                 Show::Holdings if !self.visitor.is_staff() => self.for_staff(),
                 // They are those of a server.
                 Show::Timings if self.root.is_of_files() => Content::Nothing,
-                Show::Report { .. } => {
-                    Content::Report(reports.next().expect("each ask has a report"))
+                Show::Report { name, .. } => {
+                    let mut report = reports.next().expect("each ask has a report");
+                    report.notes.extend(self.note_of_filters(query::analysis(name)?));
+                    Content::Report(report)
                 }
                 Show::Drawn { draw, .. } => {
                     let report = reports.next().expect("each ask has a report");
@@ -323,7 +330,15 @@ impl Asked<'_> {
                         None => Content::Words("There is nothing to draw.".to_owned()),
                     }
                 }
-                Show::Picture => self.picture_of(parts.last()),
+                Show::Picture => match self.ask_at(place) {
+                    Some(Ask { analysis, options, .. }) => {
+                        let report = reports.next().expect("each ask has a report");
+                        let question = Question { options, ..self.question.clone() };
+                        query::draw(analysis, &question, &report)
+                            .map_or(Content::Nothing, Content::Picture)
+                    }
+                    None => Content::Nothing,
+                },
                 Show::Steps => of_job::steps(self, parts.first()).await?,
                 Show::OfJob(name) => of_job::report(self, name, parts.first()).await?,
                 Show::Look(look, top) => {
@@ -362,16 +377,6 @@ impl Asked<'_> {
         Ok(parts)
     }
 
-    /// The report of a part as a picture.
-    fn picture_of(&self, part: Option<&Part>) -> Content {
-        let Some(Part { section, content: Content::Report(report), .. }) = part else {
-            return Content::Nothing;
-        };
-        let Some(ask) = self.ask(section) else { return Content::Nothing };
-        let question = self.question_of(section);
-        query::draw(ask.analysis, &question, report).map_or(Content::Nothing, Content::Picture)
-    }
-
     /// The question that a section answers, with the options that it is told.
     fn question_of(&self, section: &Section) -> Question {
         let options = self.ask(section).map(|ask| ask.options).unwrap_or_default();
@@ -385,6 +390,41 @@ impl Asked<'_> {
         said
     }
 
+    /// What the section at a place asks the lake. A chart asks for the whole answer of the report above it,
+    /// however many rows of that the page shows.
+    fn ask_at(&self, place: usize) -> Option<Ask<'static>> {
+        let sections = &self.page.sections;
+        if !matches!(sections[place].show, Show::Picture) {
+            return self.ask(&sections[place]);
+        }
+        let Ask { analysis, options, .. } = self.ask(sections.get(place.checked_sub(1)?)?)?;
+        analysis.drawn.as_ref()?;
+        Some(Ask { analysis, options: query::options_of_chart(analysis, &options), top: None })
+    }
+
+    /// The option without which the report of a section cannot be answered, where a form can ask for it.
+    fn missing_subject(&self, section: &Section) -> Option<&'static str> {
+        let Show::Report { name, .. } = section.show else { return None };
+        let said = self.said();
+        let is_missing = |option: &&AnalysisOption| {
+            matches!(option.values, Values::Subject) && !said.contains_key(option.name)
+        };
+        let option = query::analysis(name).ok()?.options.iter().find(is_missing)?;
+        Some(option.name).filter(|_| self.is_page())
+    }
+
+    /// Which filters of the page a report does not have, so that its numbers are of more.
+    fn note_of_filters(&self, analysis: &Analysis) -> Option<String> {
+        let is_ignored = |name: &&String| {
+            let option = form::option(self.page, name);
+            option.is_some_and(AnalysisOption::is_filter)
+                && analysis.options.iter().all(|option| option.name != **name)
+        };
+        let ignored: Vec<&str> =
+            self.about.options.keys().filter(is_ignored).map(String::as_str).collect();
+        (!ignored.is_empty()).then(|| format!("Not filtered by {}.", ignored.join(", ")))
+    }
+
     /// What a section asks the lake, if it asks anything and may.
     pub(super) fn ask(&self, section: &Section) -> Option<Ask<'static>> {
         let (name, constants, top) = match section.show {
@@ -394,6 +434,9 @@ impl Asked<'_> {
         };
         let analysis = query::analysis(name).expect("a test asks for the reports of all pages");
         self.visitor.sight.covers(analysis).ok()?;
+        if self.missing_subject(section).is_some() {
+            return None;
+        }
         let mut options = self.said();
         for (name, value) in constants {
             options.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());

@@ -132,8 +132,9 @@ fn field(option: &AnalysisOption, said: Option<&str>) -> Markup {
                     input name=(name) value=[said] placeholder=(unsaid);
                 },
                 Values::Moment => input type="datetime-local" name=(name) value=[said];,
-                Values::Filter | Values::Subject | Values::Device => {
-                    input name=(name) value=[said] spellcheck="false" autocapitalize="off";
+                Values::Filter | Values::Checked(_) | Values::Subject | Values::Device => {
+                    input name=(name) value=[said] spellcheck="false" autocapitalize="off"
+                        required[matches!(option.values, Values::Subject)];
                 },
             }
         }

@@ -2,8 +2,8 @@
 
 use anyhow::Context;
 use query::{
-    Alternative, AnalysisOption, By, CHARTS, Coloring, Gpus, GroupBy, Heatmap, Pattern, Refused,
-    Rows, Selection, Values,
+    Alternative, AnalysisOption, By, CHARTS, Coloring, GPU_HOST, GPU_HOST_PATTERN, GPU_MODEL, Gpus,
+    GroupBy, Heatmap, Pattern, Refused, Rows, Selection, Values,
 };
 use report::Picture;
 
@@ -12,10 +12,10 @@ use crate::trouble::Trouble;
 
 /// What pictures of GPUs can be told.
 pub(super) static OPTIONS: [AnalysisOption; 8] = [
-    filter("host", "Only this machine, with or without its domain"),
-    filter("host-pattern", "Only machines in whose name this regular expression is found"),
-    filter("gpu", "Only this GPU, by its id or what that begins with"),
-    filter("model", "Only models with this in their name"),
+    GPU_HOST,
+    GPU_HOST_PATTERN,
+    filter("gpu", "Only this GPU, by its id, what that begins with, or a pattern with *"),
+    GPU_MODEL,
     filter("class", "Only this class of slots or of machines"),
     AnalysisOption {
         name: "color",

@@ -6,7 +6,8 @@ use super::answer::Asked;
 use crate::about::About;
 
 /// Words that stand for several in a column of names.
-const NO_NAMES: [&str; 5] = ["all", "ungrouped", "(others)", "All GPUs", "All backfill"];
+const NO_NAMES: [&str; 7] =
+    ["all", "ungrouped", "(others)", "All GPUs", "All backfill", "TOTAL", "Prioritized TOTAL"];
 
 impl Asked<'_> {
     /// The clusters and the time that are shown here, said or not: a page that a cell leads to shows

@@ -138,6 +138,8 @@ pub(crate) static PAGES: &[Page] = &[
                         "remaining",
                         "used_percent",
                         "elapsed_percent",
+                        "unknown_days",
+                        "pace_percent",
                         "to_date",
                         "used_up_date",
                         "standing",

@@ -13,6 +13,7 @@ mod of_job;
 mod reports;
 mod section;
 mod travel;
+mod unknown_name;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -125,8 +125,9 @@ struct Hit {
 }
 
 /// The moments in an ad.
-const TIMES: [&str; 7] = [
+const TIMES: [&str; 8] = [
     "QDate",
+    "JobLastStartDate",
     "JobCurrentStartDate",
     "EpochWriteDate",
     "CompletionDate",
@@ -205,6 +206,8 @@ fn last_execution(ad: &mut Document) -> Option<()> {
         ad.integer("LastVacateTime")
     };
     ad.remove("LastVacateTime");
+    // In the ad of a job it is the length of the last execution itself, so the end of the one before is unknown.
+    ad.remove("LastRemoteWallClockTime");
     if let Some(end) = end.filter(|&end| end >= start) {
         ad.set("EpochWriteDate", json!(end));
     }
@@ -360,6 +363,18 @@ mod tests {
         assert_eq!(of(r#","GPUsMemoryUsage":800"#).gpu_utilization, Some(50.0));
         assert_eq!(of("").gpu_utilization, None);
         assert_eq!(of(r#","GPUsMemoryUsage_EXPR":"undefined""#).gpu_utilization, None);
+    }
+
+    /// The second execution of a job that was submitted at 1000, and whose first one ran from 1200 to 1500.
+    #[test]
+    fn an_execution_waited_since_the_one_before_it_ended_and_the_ad_of_a_job_lacks_that_time() {
+        let before = r#""JobLastStartDate":"1970-01-01T00:20:00Z","lastremotewallclocktime":300.0"#;
+        assert_eq!(
+            one(&format!(r#""EpochWriteDate":5600,{before}"#)).eligible_time,
+            Some(time(1500))
+        );
+        let of_job = format!(r#""JobStatus":4,"CompletionDate":5600,{before}"#);
+        assert_eq!(one(&of_job).eligible_time, None);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use record::{Job, Record, Text, Usage};
+use record::{Job, Record, Text};
 
-use super::execution::execution;
+use super::execution::{eligible_time, execution};
 use super::{name_option, use_ratio};
 use crate::notation::classad::{Ad, Ads, Value};
 use crate::{Command, Parsed, Parser};
@@ -41,7 +41,8 @@ pub(crate) const ATTRIBUTES: &str = "GlobalJobId,ClusterId,ProcId,Owner,Accounti
     GpusProvisioned,GPUsProvisioned,RemoteUserCpu,RemoteSysCpu,CumulativeRemoteUserCpu,\
     CumulativeRemoteSysCpu,ResidentSetSize,MemoryUsage,GPUsAverageUsage,GPUsMemoryUsage,\
     ExitCode,ExitBySignal,ExitSignal,VacateReason,VacateReasonCode,VacateReasonSubCode,\
-    LastVacateTime,ActivationDuration,ActivationExecutionDuration,HoldReason,HoldReasonCode";
+    LastVacateTime,ActivationDuration,ActivationExecutionDuration,HoldReason,HoldReasonCode,\
+    JobLastStartDate,LastRemoteWallClockTime,NumHolds,LastHoldReasonCode,ReleaseReason";
 
 /// Reads what `condor_history -epochs -json` prints: an ad for each execution, written when it
 /// ends.
@@ -88,49 +89,38 @@ pub(crate) fn ended_execution(
     source: &str,
     text: &[u8],
 ) -> Result<Job, String> {
-    let ad = Ad::read(text)?;
-    let job = execution(cluster, observed, source, &ad)?;
+    let ad = &Ad::read(text)?;
+    let job = execution(cluster, observed, source, ad)?;
     let end_time = ad.time("EpochWriteDate").or_else(|| ad.time("LastVacateTime"));
     let elapsed_seconds = job
         .start_time
         .zip(end_time)
         .map(|(start, end)| end.as_second() - start.as_second())
         .filter(|&seconds| seconds >= 0);
-    let Ending { state, end_reason, exit_code, exit_signal } = ending(&ad);
-    let max_rss_mb = max_rss_mb(&ad, job.attempt);
-    let total_cpu_seconds = total_cpu_seconds(&ad);
+    let Ending { state, end_reason, exit_code, exit_signal } = ending(ad);
+    let max_rss_mb = max_rss_mb(ad, job.attempt);
+    let total_cpu_seconds = total_cpu_seconds(ad);
     let gpu_ids = ad.gpu_ids("AssignedGPUs").filter(|ids| !ids.is_empty());
-    let gpu_utilization = gpu_utilization(&ad, gpu_ids.as_deref(), job.alloc_gpus);
-    let usage = Usage::of(
-        elapsed_seconds,
-        job.alloc_cpus,
-        job.req_mem_mb,
-        job.alloc_gpus,
-        total_cpu_seconds,
-        max_rss_mb,
-    );
-    Ok(Job {
+    let gpu_utilization = gpu_utilization(ad, gpu_ids.as_deref(), job.alloc_gpus);
+    let mut job = Job {
         state: state.into(),
         is_complete: true,
         exit_code,
         exit_signal,
         end_reason,
+        eligible_time: eligible_time(ad, &job),
         end_time,
         elapsed_seconds,
         max_rss_mb,
         total_cpu_seconds,
-        cpu_efficiency: usage.cpu_efficiency,
-        memory_efficiency: usage.memory_efficiency,
-        cpu_hours_wasted: usage.cpu_hours_wasted,
-        memory_gb_hours_wasted: usage.memory_gb_hours_wasted,
-        cpu_hours_reserved: usage.cpu_hours_reserved,
-        memory_gb_hours_reserved: usage.memory_gb_hours_reserved,
-        gpu_hours_reserved: usage.gpu_hours_reserved,
         gpu_utilization,
         gpu_memory_max_mb: ad.number("GPUsMemoryUsage"),
         gpu_usage_source: gpu_utilization.map(|_| "GPUsAverageUsage".into()),
         ..job
-    })
+    };
+    job.set_usage_source(source);
+    job.set_usage();
+    Ok(job)
 }
 
 struct Ending {
@@ -295,6 +285,59 @@ mod tests {
         let (name, job) = jobs.pop_first().unwrap();
         assert_eq!((name.as_str(), job.state.as_str(), jobs.len()), ("ap2001:13.0 1", "FAILED", 0));
         assert!(job.end_reason.unwrap().starts_with("13: Transfer input files failure"));
+    }
+
+    /// By the users' event logs: an execution waited since the one before it ended, the first since the job
+    /// was submitted. ap2001:4.0 was put on hold between its first and its second execution.
+    #[test]
+    fn an_execution_waited_since_its_job_was_back_in_the_queue() {
+        let mut ends: BTreeMap<(String, i64), i64> = BTreeMap::new();
+        let mut lost = BTreeSet::new();
+        for row in fixture::table("truth/attempts.csv") {
+            let key = (format!("{}:{}", row["ap"], row["job"]), row["attempt"].parse().unwrap());
+            if row["reason"].starts_with("Job disconnected too long") {
+                lost.insert(key.clone());
+            }
+            ends.extend(row["end_unix"].parse().ok().map(|end| (key, end)));
+        }
+        let (mut first, mut later, mut on_hold) = (0, 0, Vec::new());
+        for access_point in ["ap2001", "ap2002"] {
+            let text = fixture::read(&format!("2026-11-15T034635Z/epochs_{access_point}.json"));
+            for job in parse(parser(), &text).records {
+                let name = fixture::name_in_logs(Some(&job.job_id));
+                let Some(eligible) = job.eligible_time else {
+                    on_hold.push(format!("{name} {}", job.attempt));
+                    continue;
+                };
+                assert!(Some(eligible) <= job.start_time, "{name}");
+                if job.attempt == 1 {
+                    assert_eq!(eligible, job.submit_time, "{name}");
+                    first += 1;
+                    continue;
+                }
+                let before = (name.clone(), job.attempt - 1);
+                let late = ends[&before] - eligible.as_second();
+                let most = if lost.contains(&before) { 10 } else { 2 };
+                assert!((0..=most).contains(&late), "{name} {} {late}", job.attempt);
+                later += 1;
+            }
+        }
+        assert_eq!(on_hold, ["ap2001:4.0 2", "ap2001:4.0 3", "ap2001:4.0 4"]);
+        // 57 executions.
+        assert_eq!((first, later), (44, 10));
+    }
+
+    #[test]
+    fn a_wait_is_unknown_where_the_ad_does_not_tell_it() {
+        let since = |more: &str| job(&format!(r#""Owner":"ann"{more}"#)).eligible_time;
+        // The second execution of a job that was submitted at 1000.
+        assert_eq!(since(""), None);
+        let before = r#","JobLastStartDate":1200,"LastRemoteWallClockTime":300.0"#;
+        assert_eq!(since(before), Some(time(1500)));
+        for hold in [r#""NumHolds":1"#, r#""LastHoldReasonCode":16"#, r#""ReleaseReason":"done""#] {
+            assert_eq!(since(&format!("{before},{hold}")), None, "{hold}");
+        }
+        assert_eq!(since(&format!(r#"{before},"NumHolds":0"#)), Some(time(1500)));
     }
 
     #[test]

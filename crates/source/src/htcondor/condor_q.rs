@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use record::{Job, QueueSpan};
 
-use super::execution::{account, execution};
+use super::execution::{account, eligible_time, execution};
 use super::{job_id, name_option};
 use crate::notation::classad::{Ad, Ads};
 use crate::{Command, Parsed, Parser};
@@ -18,7 +18,8 @@ use crate::{Command, Parsed, Parser};
 pub fn condor_q(schedd: Option<&str>) -> Command {
     const ATTRIBUTES: &str = "GlobalJobId,Owner,AccountingGroup,AcctGroup,ChtcProjects,ProjectName,\
         JobBatchName,JobUniverse,QDate,JobStatus,EnteredCurrentStatus,JobCurrentStartDate,\
-        ShadowBday,NumShadowStarts,RemoteHost,AssignedGPUs,RequestCpus,RequestMemory,RequestGPUs,\
+        ShadowBday,JobLastStartDate,LastRemoteWallClockTime,NumHolds,LastHoldReasonCode,\
+        ReleaseReason,NumShadowStarts,RemoteHost,AssignedGPUs,RequestCpus,RequestMemory,RequestGPUs,\
         RequireGPUs,CpusProvisioned,MemoryProvisioned,GPUsProvisioned,HoldReason,HoldReasonCode,\
         LastRejMatchReason,LastRejMatchTime";
     let wanted = format!(
@@ -35,16 +36,16 @@ pub fn condor_q(schedd: Option<&str>) -> Command {
 }
 
 /// The values of JobStatus that concern us, by the manual's list of job ClassAd attributes.
-const IDLE: i64 = 1;
-const RUNNING: i64 = 2;
-const HELD: i64 = 5;
+pub(super) const IDLE: i64 = 1;
+pub(super) const RUNNING: i64 = 2;
+pub(super) const HELD: i64 = 5;
 /// Its slot is still taken.
-const TRANSFERRING_OUTPUT: i64 = 6;
-const SUSPENDED: i64 = 7;
+pub(super) const TRANSFERRING_OUTPUT: i64 = 6;
+pub(super) const SUSPENDED: i64 = 7;
 
 /// Jobs of these universes run beside the access point, in no slot, and leave no epoch.
-const SCHEDULER_UNIVERSE: i64 = 7;
-const LOCAL_UNIVERSE: i64 = 12;
+pub(super) const SCHEDULER_UNIVERSE: i64 = 7;
+pub(super) const LOCAL_UNIVERSE: i64 = 12;
 
 /// A job in the queue.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,6 +155,7 @@ impl Queue {
             return Ok(None);
         }
         let mut job = execution(&self.cluster, self.time, "condor_q", ad)?;
+        job.eligible_time = eligible_time(ad, &job);
         if status == SUSPENDED {
             job.state = "SUSPENDED".into();
         }

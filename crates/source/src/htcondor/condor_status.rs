@@ -3,18 +3,24 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use jiff::Timestamp;
-use record::{GpuSample, Text};
+use jiff::{SignedDuration, Timestamp};
+use record::{Availability, GpuSample, SeenNode, Text};
 
+use super::machines::{SlotResources, machines};
 use super::{job_id, machine, use_ratio};
 use crate::notation::classad::{Ad, Ads, gpu_id};
 use crate::{Command, Parsed, Parser};
 
-/// Asks for every slot of every machine that has a GPU. `GPUs >= 1` would leave out a
-/// partitionable slot with none free, and with it what the machine is.
+/// Queries every slot of the machines that have a GPU, and of the other machines all slots but dynamic
+/// ones: their partitionable slots show what dynamic slots hold, and there can be very many. `GPUs >= 1`
+/// would leave out a partitionable slot with none free, and with it what the machine is.
 pub fn condor_status() -> Command {
     condor_status_with_models_of([])
 }
+
+/// The slots that are queried. A dynamic slot for backfill takes nothing from a partitionable slot that
+/// is not for backfill, so it is queried on every machine.
+const SLOTS: &str = r#"TotalGPUs >= 1 || size(AssignedGPUs ?: "") > 0 || DynamicSlot =!= true || BackfillSlot =?= true"#;
 
 /// Asks as [`condor_status`] does, and for the own ads of these GPUs.
 ///
@@ -22,12 +28,12 @@ pub fn condor_status() -> Command {
 /// nobody uses has its model only in an ad of its own, which is an attribute that bears its id.
 /// So the GPUs whose model one answer lacks are named in the next question.
 pub fn condor_status_with_models_of<'a>(gpu_ids: impl IntoIterator<Item = &'a str>) -> Command {
-    const GPU_SLOTS: &str = r#"TotalGPUs >= 1 || size(AssignedGPUs ?: "") > 0"#;
     let mut attributes = "Name,Machine,SlotType,SlotID,DSlotID,PartitionableSlot,DynamicSlot,\
         BackfillSlot,State,Activity,GPUs,TotalGPUs,AssignedGPUs,AvailableGPUs,GPUs_DeviceName,\
         GPUs_GlobalMemoryMb,GPUs_Capability,GPUs_DriverVersion,GPUsAverageUsage,\
         DeviceGPUsAverageUsage,PrioritizedProjects,PreventJobsReason,RemoteOwner,GlobalJobId,\
-        Draining,DrainReason,MyCurrentTime"
+        Draining,DrainReason,LastDrainStartTime,EnteredCurrentState,Cpus,TotalCpus,TotalSlotCpus,\
+        Memory,TotalMemory,TotalSlotMemory,TotalLoadAvg,MyCurrentTime"
         .to_owned();
     for gpu_id in gpu_ids {
         attributes.push_str(",GPUs_");
@@ -35,7 +41,7 @@ pub fn condor_status_with_models_of<'a>(gpu_ids: impl IntoIterator<Item = &'a st
         let letters = gpu_id.chars();
         attributes.extend(letters.map(|one| if one.is_ascii_alphanumeric() { one } else { '_' }));
     }
-    let arguments = ["-json", "-constraint", GPU_SLOTS, "-attributes", &attributes];
+    let arguments = ["-json", "-constraint", SLOTS, "-attributes", &attributes];
     Command {
         program: "condor_status",
         arguments: arguments.map(str::to_owned).to_vec(),
@@ -71,20 +77,58 @@ impl Parser<GpuSample> for CondorStatus {
     }
 }
 
+/// One thing that the slots of a pool show.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PoolObservation {
+    Gpu(GpuSample),
+    Machine(SeenNode),
+}
+
+/// Reads the same output as [`CondorStatus`], and gives the machines as well as their GPUs.
+pub struct PoolSlots {
+    status: CondorStatus,
+    end_time: Timestamp,
+}
+
+impl PoolSlots {
+    /// Reads the slots as they stood at a time. The state of a machine is valid for a while.
+    pub fn new(cluster: impl Into<String>, time: Timestamp, hold: SignedDuration) -> PoolSlots {
+        let end_time = time.checked_add(hold).unwrap_or(Timestamp::MAX);
+        PoolSlots { status: CondorStatus::new(cluster, time), end_time }
+    }
+}
+
+impl Parser<PoolObservation> for PoolSlots {
+    fn push(&mut self, piece: &[u8]) {
+        self.status.push(piece);
+    }
+
+    fn finish(self) -> Parsed<PoolObservation> {
+        let CondorStatus { cluster, time, slots } = self.status;
+        let Parsed { records: slots, rejects } = slots.finish();
+        let gpus = samples(&cluster, time, &slots);
+        let nodes = machines(&cluster, time, self.end_time, &slots, &gpus);
+        let nodes = nodes.into_iter().map(PoolObservation::Machine);
+        let records = gpus.into_iter().map(PoolObservation::Gpu).chain(nodes).collect();
+        Parsed { records, rejects }
+    }
+}
+
 /// Every GPU of a pool at one moment, from all its slots.
 pub(crate) fn samples(cluster: &str, time: Timestamp, slots: &[Slot]) -> Vec<GpuSample> {
     let mut slots: Vec<&Slot> = slots.iter().collect();
     slots.sort_by_key(|slot| (slot.machine.as_str(), slot.name.as_str()));
     let mut records = Vec::new();
     for slots in slots.chunk_by(|one, other| one.machine == other.machine) {
+        let is_busy = slots.iter().any(|slot| slot.is_busy);
         for (gpu_id, gpu) in gpus(slots) {
-            records.push(sample(cluster, time, &slots[0].machine, gpu_id, &gpu));
+            records.push(sample(cluster, time, &slots[0].machine, gpu_id, &gpu, is_busy));
         }
     }
     records
 }
 
-/// One slot, as far as it concerns GPUs.
+/// One slot.
 #[derive(Default)]
 pub(crate) struct Slot {
     pub(crate) machine: Text,
@@ -92,6 +136,10 @@ pub(crate) struct Slot {
     pub(crate) partitionable: bool,
     pub(crate) backfill: bool,
     pub(crate) state: Option<Text>,
+    /// Whether its machine takes no new jobs because it is drained.
+    pub(crate) is_draining: Option<bool>,
+    /// It runs a job, or waits for another slot of a draining machine to end its job.
+    pub(crate) is_busy: bool,
     pub(crate) assigned: Vec<Text>,
     /// The assigned GPUs that are free; unknown in pools that do not say.
     pub(crate) available: Option<Vec<Text>>,
@@ -103,6 +151,8 @@ pub(crate) struct Slot {
     pub(crate) job_id: Option<Text>,
     pub(crate) prioritized_projects: Option<Text>,
     pub(crate) prevent_reason: Option<Text>,
+    /// Unknown in what other tools kept of slots.
+    pub(crate) resources: SlotResources,
 }
 
 impl Slot {
@@ -126,12 +176,12 @@ fn slot(text: &[u8]) -> Result<Slot, String> {
     let assigned = ad.gpu_ids("AssignedGPUs").unwrap_or_default();
     let available = ad.gpu_ids("AvailableGPUs");
     let state = ad.words("State");
+    let is_draining = ad.truth("Draining") == Some(true) || state.as_deref() == Some("Drained");
+    // A drained slot is retiring until the other slots of its machine are drained, too.
+    let is_busy = has_job(state.as_deref()) || (is_draining && ad.is("Activity", "Retiring"));
     // A machine that drains lets its jobs come to an end: their slots are still claimed.
-    let state = match state.as_deref() {
-        Some("Claimed" | "Preempting") => state,
-        _ if ad.truth("Draining") == Some(true) => Some("Drained".into()),
-        _ => state,
-    };
+    let state =
+        if is_draining && !has_job(state.as_deref()) { Some("Drained".into()) } else { state };
     let drain_reason = ad.words("DrainReason").filter(|_| state.as_deref() == Some("Drained"));
     Ok(Slot {
         machine: ad.words("Machine").unwrap_or_else(|| machine(&name).into()),
@@ -160,11 +210,19 @@ fn slot(text: &[u8]) -> Result<Slot, String> {
         job_id: ad.words("GlobalJobId").map(|global| job_id(&global).into()),
         prioritized_projects: ad.text("PrioritizedProjects"),
         prevent_reason: drain_reason.or_else(|| ad.words("PreventJobsReason")),
+        resources: SlotResources::of(&ad),
         name,
         state,
+        is_draining: Some(is_draining),
+        is_busy,
         assigned,
         available,
     })
+}
+
+/// Returns whether a slot in such a state runs a job. One that is preempted still does.
+pub(crate) fn has_job(state: Option<&str>) -> bool {
+    matches!(state, Some("Claimed" | "Preempting"))
 }
 
 /// Whether a slot is called one for backfill. The machine's own name says nothing of the slot.
@@ -236,7 +294,28 @@ fn holder<'a>(side: Side<'a>) -> Option<&'a Slot> {
     side.filter(|(hold, _)| *hold > Hold::Withheld).map(|(_, slot)| slot)
 }
 
-fn sample(cluster: &str, time: Timestamp, machine: &str, gpu_id: &str, gpu: &Gpu<'_>) -> GpuSample {
+/// Returns whether the machine of a GPU takes jobs, by what its slots report. None if they do not.
+fn availability(gpu: &Gpu<'_>, is_busy: bool) -> Option<Availability> {
+    let slots = || [gpu.primary, gpu.backfill].into_iter().flatten().map(|(_, slot)| slot);
+    let is_prevented =
+        |slot: &Slot| slot.prevent_reason.as_ref().is_some_and(|reason| !reason.trim().is_empty());
+    if slots().any(|slot| slot.is_draining == Some(true)) {
+        Some(Availability::of_drain(is_busy))
+    } else if slots().next().is_some_and(is_prevented) {
+        Some(Availability::Prevented)
+    } else {
+        slots().all(|slot| slot.is_draining == Some(false)).then_some(Availability::Up)
+    }
+}
+
+fn sample(
+    cluster: &str,
+    time: Timestamp,
+    machine: &str,
+    gpu_id: &str,
+    gpu: &Gpu<'_>,
+    is_busy: bool,
+) -> GpuSample {
     let (primary, backfill) = (holder(gpu.primary), holder(gpu.backfill));
     // What a slot says of its machine and its devices holds though it withholds the GPU.
     let primary_listing = gpu.primary.map(|(_, slot)| slot);
@@ -260,6 +339,7 @@ fn sample(cluster: &str, time: Timestamp, machine: &str, gpu_id: &str, gpu: &Gpu
         primary_user: primary.and_then(|slot| slot.user.clone()),
         primary_job_id: primary.and_then(|slot| slot.job_id.clone()),
         prevent_reason: listing().next().and_then(|slot| slot.prevent_reason.clone()),
+        availability: availability(gpu, is_busy).map(|availability| availability.name().into()),
         prioritized_projects: primary_listing.and_then(|slot| slot.prioritized_projects.clone()),
         interactive: primary_listing
             .map(|slot| slot.name.to_ascii_lowercase().contains("interactive")),
@@ -384,9 +464,11 @@ mod tests {
     fn a_busy_partitionable_slot_is_asked_for_too() {
         let Command { program, arguments, time_limit } = condor_status();
         assert_eq!((program, time_limit.as_secs()), ("condor_status", 60));
-        assert_eq!(arguments[2], r#"TotalGPUs >= 1 || size(AssignedGPUs ?: "") > 0"#);
+        assert!(arguments[2].starts_with(r#"TotalGPUs >= 1 || size(AssignedGPUs ?: "") > 0 || "#));
+        // A machine without GPUs shows itself by its partitionable and static slots.
+        assert!(arguments[2].ends_with("DynamicSlot =!= true || BackfillSlot =?= true"));
         assert!(arguments[4].starts_with("Name,Machine,SlotType,"));
-        assert!(arguments[4].ends_with(",Draining,DrainReason,MyCurrentTime"));
+        assert!(arguments[4].ends_with(",TotalLoadAvg,MyCurrentTime"));
         assert!(!arguments[4].contains(' '));
     }
 
@@ -620,6 +702,29 @@ mod tests {
         assert_eq!(reason("Claimed", r#","Draining":true"#), None);
     }
 
+    #[test]
+    fn a_machine_is_draining_until_its_last_job_has_ended() {
+        let found = |slots: &[&str]| -> Vec<String> {
+            let ads: Vec<String> = (1..)
+                .zip(slots)
+                .map(|(number, slot)| {
+                    format!(r#"{{"Name":"slot{number}@a","AssignedGPUs":"GPU-{number}",{slot}}}"#)
+                })
+                .collect();
+            let gpus = parse(parser(), format!("[{}]", ads.join(",")).as_bytes()).records;
+            gpus.into_iter().map(|gpu| gpu.availability.unwrap_or_default().into()).collect()
+        };
+        let claimed = r#""State":"Claimed","Activity":"Retiring","Draining":true"#;
+        let retiring = r#""State":"Drained","Activity":"Retiring","Draining":true"#;
+        let idle = r#""State":"Drained","Activity":"Idle","Draining":true"#;
+        assert_eq!(found(&[claimed, retiring]), ["draining", "draining"]);
+        // A slot without a GPU may run the last job.
+        assert_eq!(found(&[retiring]), ["draining"]);
+        assert_eq!(found(&[idle, idle]), ["drained", "drained"]);
+        assert_eq!(found(&[r#""State":"Unclaimed","PreventJobsReason":"INF-1""#]), ["prevented"]);
+        assert_eq!(found(&[r#""State":"Claimed""#, r#""State":"Owner""#]), ["up", "up"]);
+    }
+
     /// gpu4000 was drained from 03:28:37 on for a kernel update: the jobs 14.0, 14.1 and 14.2 of
     /// ap2001 could end, and the other five of its eight GPUs were drained at once.
     #[test]
@@ -629,6 +734,7 @@ mod tests {
         let mut drained = 0;
         for gpu in gpus.iter().filter(|gpu| gpu.machine.starts_with("gpu4000.")) {
             let (state, reason) = (gpu.primary_state.as_deref(), gpu.prevent_reason.as_deref());
+            assert_eq!(gpu.availability.as_deref(), Some("draining"));
             match &gpu.primary_job_id {
                 Some(job) => {
                     assert!(job.contains("#14."), "{job}");

@@ -1,7 +1,7 @@
 //! One execution of a job, as far as its ad tells before it has ended.
 
-use jiff::Timestamp;
-use record::{Job, Text, Usage};
+use jiff::{SignedDuration, Timestamp};
+use record::{Job, Text};
 
 use super::{job_id, machine};
 use crate::notation::classad::Ad;
@@ -32,8 +32,7 @@ pub(super) fn execution(
     let alloc_cpus = ad.integer("CpusProvisioned");
     let alloc_gpus = ad.integer("GPUsProvisioned").or_else(|| Some(gpu_ids.as_ref()?.len() as i64));
     let req_mem_mb = ad.number("RequestMemory");
-    let usage = Usage::of(elapsed_seconds, alloc_cpus, req_mem_mb, alloc_gpus, None, None);
-    Ok(Job {
+    let mut job = Job {
         cluster: cluster.into(),
         job_id: job_id(&global_job_id).into(),
         submit_time,
@@ -77,18 +76,42 @@ pub(super) fn execution(
         req_gpus: ad.integer("RequestGPUs"),
         max_rss_mb: None,
         total_cpu_seconds: None,
-        cpu_efficiency: usage.cpu_efficiency,
-        memory_efficiency: usage.memory_efficiency,
-        cpu_hours_wasted: usage.cpu_hours_wasted,
-        memory_gb_hours_wasted: usage.memory_gb_hours_wasted,
-        cpu_hours_reserved: usage.cpu_hours_reserved,
-        memory_gb_hours_reserved: usage.memory_gb_hours_reserved,
-        gpu_hours_reserved: usage.gpu_hours_reserved,
+        usage_source: None,
+        cpu_efficiency: None,
+        memory_efficiency: None,
+        cpu_hours_wasted: None,
+        memory_gb_hours_wasted: None,
+        cpu_hours_reserved: None,
+        memory_gb_hours_reserved: None,
+        gpu_hours_reserved: None,
         gpu_utilization: None,
         gpu_memory_max_mb: None,
         gpu_usage_source: None,
         energy_joules: None,
-    })
+        earlier_values: None,
+    };
+    job.set_usage();
+    Ok(job)
+}
+
+/// When the job of an execution last began to wait for it: at its submission, or at the end of the execution
+/// before, when it was back in the queue.
+///
+/// None if the job was ever on hold. It did not wait for a slot then, and its ad does not have the time of
+/// the release.
+pub(super) fn eligible_time(ad: &Ad<'_>, job: &Job) -> Option<Timestamp> {
+    let was_on_hold = ad.integer("NumHolds").is_some_and(|holds| holds > 0)
+        || ad.integer("LastHoldReasonCode").is_some()
+        || ad.words("ReleaseReason").is_some();
+    if was_on_hold {
+        return None;
+    }
+    if job.attempt <= 1 {
+        return Some(job.submit_time);
+    }
+    let last_start = ad.time("JobLastStartDate")?;
+    let ran_seconds = ad.number("LastRemoteWallClockTime")?.round() as i64;
+    last_start.checked_add(SignedDuration::from_secs(ran_seconds)).ok()
 }
 
 /// The accounting group, or the projects that the user named.

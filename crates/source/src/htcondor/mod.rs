@@ -2,18 +2,38 @@
 
 mod condor_history;
 mod condor_q;
+mod condor_q_current;
 mod condor_status;
 mod daemons;
 mod execution;
+mod history_settings;
+mod machines;
 #[cfg(test)]
 mod recordings;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use record::Text;
+
+use crate::Command;
 
 pub(crate) use condor_history::{ATTRIBUTES, ended_execution};
 pub use condor_history::{CondorHistory, condor_history, condor_history_of};
 pub use condor_q::{CondorQ, Queued, condor_q};
-pub use condor_status::{CondorStatus, condor_status, condor_status_with_models_of};
-pub(crate) use condor_status::{Device, Slot, is_backfill_by_name, samples, user};
+pub use condor_q_current::{CondorQCurrent, condor_q_current};
+pub use condor_status::{
+    CondorStatus, PoolObservation, PoolSlots, condor_status, condor_status_with_models_of,
+};
+pub(crate) use condor_status::{Device, Slot, has_job, is_backfill_by_name, samples, user};
 pub use daemons::{Daemon, Daemons, daemons};
+pub use history_settings::{HistorySettings, Rotation, history_settings};
+
+/// Asks a command for its version, which asks nothing of a daemon.
+pub fn version_of(program: &'static str) -> Command {
+    let arguments = vec!["-version".to_owned()];
+    Command { program, arguments, time_limit: Duration::from_secs(60) }
+}
 
 /// Asks the access point with this name, or the one at hand.
 fn name_option(schedd: Option<&str>) -> Vec<String> {
@@ -29,6 +49,18 @@ pub(crate) fn job_id(global_job_id: &str) -> &str {
 /// The machine of a slot: the last part of `slot1_1@gpu1.example.org`.
 pub(crate) fn machine(slot: &str) -> &str {
     slot.rsplit_once('@').map_or(slot, |(_, machine)| machine)
+}
+
+/// GPUs counted by model, as `NVIDIA H200=2,NVIDIA L40=1`; none if there are none.
+pub fn gpu_types<'a>(models: impl IntoIterator<Item = &'a str>) -> Option<Text> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for model in models {
+        // A comma separates models.
+        *counts.entry(model.replace(',', " ")).or_default() += 1;
+    }
+    let counted: Vec<String> =
+        counts.iter().map(|(model, count)| format!("{model}={count}")).collect();
+    (!counted.is_empty()).then(|| counted.join(",").into())
 }
 
 /// Measured use of one GPU, from that of all `gpus` together. More than all of the time is no

@@ -99,6 +99,11 @@ fn value(
         Attribute::JobStatus => plain(out, format_args!("2")),
         Attribute::JobCurrentStartDate => plain(out, format_args!("{}", execution.start)),
         Attribute::JobCurrentStartExecutingDate => plain(out, format_args!("{executing}")),
+        Attribute::JobLastStartDate => plain(out, format_args!("{}", execution.last_run?.0)),
+        Attribute::LastRemoteWallClockTime => {
+            let (start, end) = execution.last_run?;
+            real(out, f64::from(end - start))
+        }
         Attribute::EpochWriteDate => plain(out, format_args!("{}", execution.end)),
         Attribute::NumShadowStarts => plain(out, format_args!("{}", execution.number)),
         Attribute::RunInstanceId => plain(out, format_args!("{}", execution.number - 1)),
@@ -201,6 +206,8 @@ enum Attribute {
     JobStatus,
     JobCurrentStartDate,
     JobCurrentStartExecutingDate,
+    JobLastStartDate,
+    LastRemoteWallClockTime,
     EpochWriteDate,
     NumShadowStarts,
     RunInstanceId,
@@ -230,7 +237,7 @@ enum Attribute {
     ActivationExecutionDuration,
 }
 
-const ATTRIBUTES: [(&str, Attribute); 39] = [
+const ATTRIBUTES: [(&str, Attribute); 41] = [
     ("GlobalJobId", Attribute::GlobalJobId),
     ("ClusterId", Attribute::ClusterId),
     ("ProcId", Attribute::ProcId),
@@ -243,6 +250,8 @@ const ATTRIBUTES: [(&str, Attribute); 39] = [
     ("JobStatus", Attribute::JobStatus),
     ("JobCurrentStartDate", Attribute::JobCurrentStartDate),
     ("JobCurrentStartExecutingDate", Attribute::JobCurrentStartExecutingDate),
+    ("JobLastStartDate", Attribute::JobLastStartDate),
+    ("LastRemoteWallClockTime", Attribute::LastRemoteWallClockTime),
     ("EpochWriteDate", Attribute::EpochWriteDate),
     ("NumShadowStarts", Attribute::NumShadowStarts),
     ("RunInstanceID", Attribute::RunInstanceId),

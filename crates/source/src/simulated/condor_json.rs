@@ -20,10 +20,11 @@ pub(super) const OPTIONS: [Known; 9] = [
     value(&["-limit"]),
 ];
 
-/// Prints what each of HTCondor's programs prints with `-version` alone; false for other arguments.
+/// Prints the version for `condor_status -version` and `condor_q -version`; false for other
+/// commands. `condor_history` has no such option, as in real releases.
 pub(super) fn prints_version(command: &Command, sink: &mut dyn FnMut(&[u8])) -> bool {
-    let is_asked =
-        command.program.starts_with("condor_") && command.arguments.iter().eq(["-version"]);
+    let is_asked = matches!(command.program, "condor_status" | "condor_q")
+        && command.arguments.iter().eq(["-version"]);
     if is_asked {
         sink(b"$CondorVersion: 24.12.13 2025-09-23 $\n$CondorPlatform: x86_64_Debian12 $\n");
     }

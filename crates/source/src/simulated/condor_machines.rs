@@ -100,6 +100,15 @@ pub(super) fn machines(seed: u64, count: u32) -> Vec<Machine> {
 }
 
 impl Machine {
+    /// More than the jobs on all of its GPUs ask for.
+    pub(super) fn cpus(&self) -> u32 {
+        16 * self.gpus.len() as u32
+    }
+
+    pub(super) fn memory_mb(&self) -> u32 {
+        65_536 * self.gpus.len() as u32
+    }
+
     /// A bit for each GPU.
     pub(super) fn all_gpus(&self) -> u8 {
         u8::MAX >> (8 - self.gpus.len())

@@ -29,6 +29,8 @@ pub(super) struct Execution {
     pub(super) job: u32,
     /// From 1, as in NumShadowStarts.
     pub(super) number: u16,
+    /// When the job's execution before this one began and ended.
+    pub(super) last_run: Option<(Moment, Moment)>,
     pub(super) machine: u16,
     pub(super) side: Side,
     /// The number of its dynamic slot.
@@ -403,6 +405,7 @@ impl Simulation {
         let job = &mut self.pool.jobs[index as usize];
         job.starts += 1;
         let (wanted, number, seconds) = (job.gpus, job.starts, job.remaining_seconds);
+        let last_run = job.last_run;
         let side = if job.wish == Wish::Backfill { Side::Backfill } else { Side::Primary };
         let slots = &self.slots[machine];
         let gpus = lowest(wanted, all & !slots.primary & !slots.backfill, all & !slots.primary);
@@ -426,6 +429,7 @@ impl Simulation {
         self.pool.executions.push(Execution {
             job: index,
             number,
+            last_run,
             machine: machine as u16,
             side,
             slot: slot + 1,
@@ -495,7 +499,8 @@ impl Simulation {
         let execution = &mut self.pool.executions[index as usize];
         execution.end = now;
         execution.ending = ending;
-        let Execution { machine, side, slot, gpus, .. } = *execution;
+        let Execution { machine, side, slot, gpus, job, start, .. } = *execution;
+        self.pool.jobs[job as usize].last_run = Some((start, now));
         let machine = usize::from(machine);
         let slots = &mut self.slots[machine];
         let (held, numbers) = match side {

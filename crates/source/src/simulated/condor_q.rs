@@ -1,7 +1,7 @@
 //! Prints the simulated pool's queues as `condor_q -json` does.
 
 use super::arguments::Arguments;
-use super::condor_json::{Ads, OPTIONS, access_point, attributes, plain, string};
+use super::condor_json::{Ads, OPTIONS, access_point, attributes, plain, real, string};
 use super::condor_pool::{CondorPool, Execution, Wait};
 use super::condor_status::gpu_list;
 use super::{CONDOR_POOL, Moment};
@@ -20,9 +20,10 @@ pub(super) fn condor_q(
         let words = "Error: this simulated pool prints only -allusers with -json or -totals";
         return Err(arguments.failure(words));
     }
-    // Every job here asks for GPUs, and waits or runs: each meets what the collector asks for.
+    // Every job here asks for GPUs, and waits or runs: each meets these constraints.
+    let known = [htcondor::condor_q(None), htcondor::condor_q_current(None)];
     if let Some(constraint) = arguments.get("-constraint")
-        && !htcondor::condor_q(None).arguments.iter().any(|known| known == constraint)
+        && !known.iter().flat_map(|command| &command.arguments).any(|known| known == constraint)
     {
         return Err(arguments.failure(format!("Error: cannot evaluate here: {constraint}")));
     }
@@ -122,6 +123,11 @@ impl Queued<'_> {
             Attribute::JobCurrentStartDate | Attribute::ShadowBday => {
                 plain(out, format_args!("{}", running?.start))
             }
+            Attribute::JobLastStartDate => plain(out, format_args!("{}", running?.last_run?.0)),
+            Attribute::LastRemoteWallClockTime => {
+                let (start, end) = running?.last_run?;
+                real(out, f64::from(end - start))
+            }
             Attribute::NumShadowStarts => match self.place {
                 Place::Running(execution) => plain(out, format_args!("{}", execution.number)),
                 Place::Waiting(Wait { starts: 0, .. }) => None,
@@ -172,6 +178,8 @@ enum Attribute {
     EnteredCurrentStatus,
     JobCurrentStartDate,
     ShadowBday,
+    JobLastStartDate,
+    LastRemoteWallClockTime,
     NumShadowStarts,
     RemoteHost,
     AssignedGpus,
@@ -185,7 +193,7 @@ enum Attribute {
     LastRejMatchTime,
 }
 
-const ATTRIBUTES: [(&str, Attribute); 23] = [
+const ATTRIBUTES: [(&str, Attribute); 25] = [
     ("GlobalJobId", Attribute::GlobalJobId),
     ("Owner", Attribute::Owner),
     ("AccountingGroup", Attribute::AccountingGroup),
@@ -198,6 +206,8 @@ const ATTRIBUTES: [(&str, Attribute); 23] = [
     ("EnteredCurrentStatus", Attribute::EnteredCurrentStatus),
     ("JobCurrentStartDate", Attribute::JobCurrentStartDate),
     ("ShadowBday", Attribute::ShadowBday),
+    ("JobLastStartDate", Attribute::JobLastStartDate),
+    ("LastRemoteWallClockTime", Attribute::LastRemoteWallClockTime),
     ("NumShadowStarts", Attribute::NumShadowStarts),
     ("RemoteHost", Attribute::RemoteHost),
     ("AssignedGPUs", Attribute::AssignedGpus),

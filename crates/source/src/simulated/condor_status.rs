@@ -6,6 +6,7 @@ use super::condor_machines::{LABS, Machine, OutageKind, Owner};
 use super::condor_pool::{ACCESS_POINTS, CondorPool, Execution, Side, access_point_name};
 use super::condor_workload::Job;
 use super::{CONDOR_POOL, Moment};
+use crate::htcondor;
 use crate::machine::{Command, Failure};
 
 pub(super) fn condor_status(
@@ -22,7 +23,9 @@ pub(super) fn condor_status(
         return Err(arguments.failure("Error: this simulated pool prints only -json"));
     }
     let only_free = match arguments.get("-constraint") {
-        None | Some(ANY_GPUS) => false,
+        None => false,
+        // Every machine here has GPUs, so that every slot meets what the collector asks for.
+        Some(all) if htcondor::condor_status().arguments.iter().any(|known| known == all) => false,
         Some("GPUs >= 1") => true,
         Some(other) => {
             return Err(arguments.failure(format!("Error: cannot evaluate here: {other}")));
@@ -60,6 +63,7 @@ pub(super) fn condor_status(
                     execution,
                     kind,
                     reason: outage.map_or("", |outage| outage.reason),
+                    since: outage.map(|outage| outage.start),
                     now,
                 };
                 if !only_free || slot.available().count_ones() > 0 {
@@ -111,9 +115,6 @@ fn daemons(arguments: &Arguments, now: Moment, sink: &mut dyn FnMut(&[u8])) -> R
 /// The constraint with which the collector asks for daemons.
 const DAEMONS: &str = r#"MyType == "Scheduler" || MyType == "Negotiator""#;
 
-/// The constraint with which the collector asks, which every slot here meets.
-const ANY_GPUS: &str = r#"TotalGPUs >= 1 || size(AssignedGPUs ?: "") > 0"#;
-
 struct Slot<'a> {
     pool: &'a CondorPool,
     machine: &'a Machine,
@@ -123,6 +124,8 @@ struct Slot<'a> {
     execution: Option<&'a Execution>,
     kind: Option<OutageKind>,
     reason: &'static str,
+    /// When the outage began.
+    since: Option<Moment>,
     now: Moment,
 }
 
@@ -195,6 +198,26 @@ impl Slot<'_> {
                     None
                 }
             }
+            Attribute::LastDrainStartTime => {
+                plain(out, format_args!("{}", self.since.filter(|_| is_draining)?))
+            }
+            Attribute::EnteredCurrentState => match execution {
+                Some(execution) => plain(out, format_args!("{}", execution.start)),
+                None => plain(out, format_args!("{}", self.since?)),
+            },
+            Attribute::Cpus => plain(out, format_args!("{}", self.left(Machine::cpus, Job::cpus))),
+            Attribute::Memory => {
+                plain(out, format_args!("{}", self.left(Machine::memory_mb, Job::memory_mb)))
+            }
+            Attribute::TotalCpus => real(out, f64::from(machine.cpus())),
+            Attribute::TotalMemory => plain(out, format_args!("{}", machine.memory_mb())),
+            Attribute::TotalSlotCpus => {
+                plain(out, format_args!("{}", job().map_or(machine.cpus(), Job::cpus)))
+            }
+            Attribute::TotalSlotMemory => {
+                plain(out, format_args!("{}", job().map_or(machine.memory_mb(), Job::memory_mb)))
+            }
+            Attribute::TotalLoadAvg => real(out, self.load()),
             Attribute::MyCurrentTime => plain(out, format_args!("{}", self.now)),
         }
     }
@@ -249,6 +272,29 @@ impl Slot<'_> {
         }
     }
 
+    /// What a dynamic slot has, or what is left of a partitionable one: on the primary side what its own
+    /// children leave, on the backfill side what the children of both leave.
+    fn left(&self, whole: fn(&Machine) -> u32, part: fn(&Job) -> u32) -> u32 {
+        let part_of = |execution: &Execution| part(&self.pool.jobs[execution.job as usize]);
+        if let Some(execution) = self.execution {
+            return part_of(execution);
+        }
+        let takes = |execution: &&&Execution| {
+            self.side == Side::Backfill || execution.side == Side::Primary
+        };
+        let held: u32 = self.running.iter().filter(takes).map(|execution| part_of(execution)).sum();
+        whole(self.machine).saturating_sub(held)
+    }
+
+    /// The busy CPUs of all jobs on the machine, as far as two digits tell.
+    fn load(&self) -> f64 {
+        let busy = |execution: &&Execution| {
+            let job = &self.pool.jobs[execution.job as usize];
+            f64::from(job.cpus) * f64::from(job.cpu_use)
+        };
+        (self.running.iter().map(busy).sum::<f64>() * 100.0).round() / 100.0
+    }
+
     /// A partitionable slot lists all GPUs, also those that its children hold.
     fn assigned(&self, out: &mut Vec<u8>) -> Option<()> {
         let held = self.execution.map_or(self.machine.all_gpus(), |execution| execution.gpus);
@@ -290,6 +336,14 @@ impl Slot<'_> {
 }
 
 impl Job {
+    fn cpus(&self) -> u32 {
+        u32::from(self.cpus)
+    }
+
+    fn memory_mb(&self) -> u32 {
+        self.memory_mb
+    }
+
     /// The part of its GPUs that it keeps busy, as far as four digits tell it.
     pub(super) fn gpu_ratio(&self) -> f64 {
         (f64::from(self.gpu_use) * 10_000.0).round() / 10_000.0
@@ -348,10 +402,19 @@ enum Attribute {
     GlobalJobId,
     Draining,
     DrainReason,
+    LastDrainStartTime,
+    EnteredCurrentState,
+    Cpus,
+    Memory,
+    TotalCpus,
+    TotalMemory,
+    TotalSlotCpus,
+    TotalSlotMemory,
+    TotalLoadAvg,
     MyCurrentTime,
 }
 
-const ATTRIBUTES: [(&str, Attribute); 26] = [
+const ATTRIBUTES: [(&str, Attribute); 35] = [
     ("Name", Attribute::Name),
     ("Machine", Attribute::Machine),
     ("SlotType", Attribute::SlotType),
@@ -377,5 +440,14 @@ const ATTRIBUTES: [(&str, Attribute); 26] = [
     ("GlobalJobId", Attribute::GlobalJobId),
     ("Draining", Attribute::Draining),
     ("DrainReason", Attribute::DrainReason),
+    ("LastDrainStartTime", Attribute::LastDrainStartTime),
+    ("EnteredCurrentState", Attribute::EnteredCurrentState),
+    ("Cpus", Attribute::Cpus),
+    ("Memory", Attribute::Memory),
+    ("TotalCpus", Attribute::TotalCpus),
+    ("TotalMemory", Attribute::TotalMemory),
+    ("TotalSlotCpus", Attribute::TotalSlotCpus),
+    ("TotalSlotMemory", Attribute::TotalSlotMemory),
+    ("TotalLoadAvg", Attribute::TotalLoadAvg),
     ("MyCurrentTime", Attribute::MyCurrentTime),
 ];

@@ -46,6 +46,7 @@ fn attempt(pool: &CondorPool, execution: &Execution) -> TrueAttempt {
         user: job.user.name,
         account: job.user.group,
         partition: None,
+        nodes: vec![pool.machines[usize::from(execution.machine)].name.clone()],
         state: match execution.ending {
             Ending::Running => "RUNNING",
             Ending::Exited { code: 0, signal: 0 } => "COMPLETED",
@@ -53,7 +54,8 @@ fn attempt(pool: &CondorPool, execution: &Execution) -> TrueAttempt {
             Ending::Vacated(_) => "EVICTED",
         },
         submit: timestamp(job.submit),
-        eligible: Some(timestamp(job.submit)),
+        // An eviction puts the job back into the queue at once.
+        eligible: Some(timestamp(execution.last_run.map_or(job.submit, |(_, end)| end))),
         start: Some(timestamp(execution.start)),
         end: timestamp_if_come(execution.end),
         cpus: i64::from(job.cpus),

@@ -22,6 +22,8 @@ pub(super) struct Job {
     pub(super) exit: Exit,
     /// Executions so far.
     pub(super) starts: u16,
+    /// When the last of them began and ended.
+    pub(super) last_run: Option<(Moment, Moment)>,
     pub(super) remaining_seconds: Moment,
 }
 
@@ -220,6 +222,7 @@ impl Stream {
                     gpu_use: random.within(if is_idler { (0.0, 0.06) } else { (0.4, 0.98) }) as f32,
                     exit,
                     starts: 0,
+                    last_run: None,
                     remaining_seconds: ((seconds * part) as Moment).max(5),
                 }
             })

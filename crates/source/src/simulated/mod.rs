@@ -6,6 +6,7 @@
 
 mod alive;
 mod arguments;
+mod condor_config_val;
 mod condor_history;
 mod condor_json;
 mod condor_machines;
@@ -195,6 +196,9 @@ impl Machine for Simulated {
             }
             (CONDOR_POOL, "condor_status") => {
                 condor_status::condor_status(&self.site.condor, now, command, sink)
+            }
+            (CONDOR_POOL, "condor_config_val") => {
+                condor_config_val::condor_config_val(command, sink)
             }
             (CONDOR_POOL, "condor_history") => {
                 condor_history::condor_history(&self.site.condor, now, command, sink)

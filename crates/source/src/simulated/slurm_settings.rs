@@ -27,6 +27,8 @@ pub(super) fn show_config(now: Moment, sink: &mut dyn FnMut(&[u8])) {
              AccountingStorageTRES   = cpu,mem,energy,node,billing,fs/disk,vmem,pages,gres/gpu\n\
              AccountingStorageType   = accounting_storage/slurmdbd\n\
              ClusterName             = {SLURM_CLUSTER}\n\
+             JobAcctGatherFrequency  = 30\n\
+             JobAcctGatherType       = jobacct_gather/cgroup\n\
              PrivateData             = none\n\
              SLURM_VERSION           = {VERSION}\n"
         )
@@ -49,7 +51,13 @@ pub(super) fn sacctmgr(
                 format!(
                     "Configuration data as of {time}\n\n\
                      SlurmDBD configuration:\n\
+                     PurgeEventAfter        = NONE\n\
                      PurgeJobAfter          = NONE\n\
+                     PurgeResvAfter         = NONE\n\
+                     PurgeStepAfter         = NONE\n\
+                     PurgeSuspendAfter      = NONE\n\
+                     PurgeTXNAfter          = NONE\n\
+                     PurgeUsageAfter        = NONE\n\
                      SLURMDBD_VERSION       = {VERSION}\n"
                 )
                 .as_bytes(),

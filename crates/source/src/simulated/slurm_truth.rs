@@ -20,7 +20,7 @@ pub(super) fn add(cluster: &SlurmCluster, end: Moment, truth: &mut Truth) {
         }) {
             last = next;
         }
-        truth.attempts.push(attempt(first, last));
+        truth.attempts.push(attempt(cluster, first, last));
     }
     for outage in cluster.outages.iter().filter(|outage| outage.start <= end) {
         truth.outages.push(TrueOutage {
@@ -37,7 +37,7 @@ pub(super) fn add(cluster: &SlurmCluster, end: Moment, truth: &mut Truth) {
     }
 }
 
-fn attempt(first: &Attempt, last: &Attempt) -> TrueAttempt {
+fn attempt(cluster: &SlurmCluster, first: &Attempt, last: &Attempt) -> TrueAttempt {
     let is_waiting = matches!(first.state, State::Pending | State::CancelledWaiting);
     let mut id = Vec::new();
     job_id(&mut id, first, last, is_waiting);
@@ -50,6 +50,11 @@ fn attempt(first: &Attempt, last: &Attempt) -> TrueAttempt {
         user: first.user().name,
         account: first.user().account,
         partition: Some(first.partition.name()),
+        nodes: cluster
+            .placements(first)
+            .iter()
+            .map(|placement| cluster.nodes[usize::from(placement.node)].name.clone())
+            .collect(),
         state: first.state.name(),
         submit: timestamp(first.submit),
         eligible: was_eligible.then(|| timestamp(first.eligible)),

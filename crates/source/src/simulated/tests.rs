@@ -8,9 +8,13 @@ use serde_json::Value;
 
 use super::slurm_attempt::{Attempt, State};
 use super::*;
-use crate::htcondor::{self, CondorQ, Daemon, Daemons, Queued};
+use crate::current_job::{CurrentJob, Phase};
+use crate::htcondor::{
+    self, CondorHistory, CondorQ, CondorQCurrent, Daemon, Daemons, PoolObservation, PoolSlots,
+    Queued,
+};
 use crate::parsed::{Parser, parse};
-use crate::slurm::{self, Offered, Phase, Sacct, Squeue, SqueueCurrent, Sreport};
+use crate::slurm::{self, Offered, Sacct, Squeue, SqueueCurrent, Sreport};
 
 const START: &str = "2026-11-10T00:00:00Z";
 const END: &str = "2026-11-13T09:30:00Z";
@@ -479,6 +483,126 @@ fn the_epochs_of_all_days_are_the_executions_that_ended() {
     assert_eq!(printed, expected);
 }
 
+/// What a command of the pool prints.
+fn ask_pool(now: &str, command: &Command) -> Vec<u8> {
+    let machine = Simulated { site: site(), cluster: CONDOR_POOL.to_owned(), now: time(now) };
+    let mut text = Vec::new();
+    machine.run(command, &mut |piece| text.extend_from_slice(piece)).unwrap();
+    text
+}
+
+/// Each machine holds the CPUs, the memory and the GPUs of the attempts that run there, and takes no jobs
+/// during its outages.
+#[test]
+fn machines_agree_with_the_truth_at_a_moment() {
+    let site = site();
+    let mut states: HashSet<&str> = HashSet::new();
+    // A moment in the middle of nothing in particular, and one in each outage.
+    let outages = site.truth().outages.iter().filter(|outage| {
+        outage.cluster == CONDOR_POOL && (time(START)..time(END)).contains(&outage.start)
+    });
+    let moments = outages.map(|outage| (outage.start + SignedDuration::from_secs(30)).to_string());
+    let moments: Vec<String> = moments.chain(["2026-11-10T12:00:00Z".to_owned()]).collect();
+    for now in &moments {
+        let parser = PoolSlots::new(CONDOR_POOL, time(now), SignedDuration::from_mins(10));
+        let parsed = parse(parser, &ask_pool(now, &htcondor::condor_status()));
+        assert_eq!(parsed.rejects, []);
+        let mut nodes: BTreeMap<String, record::NodeSpan> = BTreeMap::new();
+        for record in parsed.records {
+            if let PoolObservation::Machine(seen) = record {
+                nodes.insert(seen.node.node.to_string(), seen.node);
+            }
+        }
+        let mut held: BTreeMap<&str, (i64, f64, i64)> = BTreeMap::new();
+        for execution in &site.condor.executions {
+            if execution.start <= moment(time(now)) && moment(time(now)) < execution.end {
+                let job = &site.condor.jobs[execution.job as usize];
+                let machine = &site.condor.machines[usize::from(execution.machine)];
+                let sums = held.entry(&machine.name).or_default();
+                sums.0 += i64::from(job.cpus);
+                sums.1 += f64::from(job.memory_mb);
+                sums.2 += i64::from(job.gpus);
+            }
+        }
+        assert!(held.values().any(|(cpus, ..)| *cpus > 0));
+        for machine in &site.condor.machines {
+            let is_now = |outage: &&TrueOutage| {
+                outage.cluster == CONDOR_POOL
+                    && outage.node == machine.name
+                    && outage.start <= time(now)
+                    && outage.end.is_none_or(|end| time(now) < end)
+            };
+            let outage = site.truth().outages.iter().find(is_now);
+            let Some(node) = nodes.remove(&machine.name) else {
+                assert_eq!(outage.map(|outage| outage.kind), Some("ABSENT"), "{}", machine.name);
+                continue;
+            };
+            let sums = held.remove(machine.name.as_str()).unwrap_or_default();
+            let found = (node.alloc_cpus, node.alloc_memory_mb, node.alloc_gpus);
+            assert_eq!(found, (Some(sums.0), Some(sums.1), Some(sums.2)), "{}", machine.name);
+            let gpus = machine.gpus.len() as i64;
+            assert_eq!((node.cpus, node.gpus), (Some(16 * gpus), Some(gpus)));
+            let types = format!("{}={gpus}", machine.model.device_name);
+            assert_eq!(node.gpu_types.as_deref(), Some(types.as_str()));
+            let expected = match (outage.map(|outage| outage.kind), sums.0 > 0) {
+                (Some("DRAIN"), true) => "Claimed+Draining",
+                (Some("DRAIN"), false) => "Unclaimed+Draining",
+                (Some("PREVENTED"), true) => "Claimed+Owner+Prevented",
+                (Some("PREVENTED"), false) => "Owner+Prevented",
+                (_, true) => "Claimed",
+                (_, false) => "Unclaimed",
+            };
+            assert_eq!(node.state, expected, "{} {now}", machine.name);
+            assert_eq!(node.reason.as_deref(), outage.map(|outage| outage.reason));
+            assert_eq!(node.reason_time, outage.map(|outage| outage.start));
+            states.insert(expected);
+        }
+        assert_eq!((nodes.len(), held.len()), (0, 0));
+    }
+    assert!(states.len() > 2, "{states:?} at {moments:?}");
+}
+
+#[test]
+fn executions_waited_since_their_jobs_were_in_the_queue() {
+    let text = ask_pool(END, &htcondor::condor_history(time(START), time(END)));
+    let parsed = parse(CondorHistory::new(CONDOR_POOL, time(END)), &text);
+    let found: BTreeMap<_, _> = parsed
+        .records
+        .iter()
+        .map(|job| ((job.job_id.to_string(), job.attempt - 1), job.eligible_time))
+        .collect();
+    let site = site();
+    let mut later = 0;
+    for attempt in site.truth().attempts.iter().filter(|attempt| attempt.cluster == CONDOR_POOL) {
+        if let Some(eligible) = found.get(&(attempt.job_id.clone(), attempt.restarts)) {
+            assert_eq!(*eligible, attempt.eligible, "{}", attempt.job_id);
+            later += usize::from(attempt.eligible != Some(attempt.submit));
+        }
+    }
+    assert!(found.len() > 100 && later > 10, "{} {later}", found.len());
+}
+
+#[test]
+fn the_jobs_of_the_moment_are_those_of_the_truth() {
+    let site = site();
+    let now = "2026-11-11T13:00:00Z";
+    let text = ask_pool(now, &htcondor::condor_q_current(None));
+    let jobs: Vec<CurrentJob> = parse(CondorQCurrent::default(), &text).records;
+    let is_now = |attempt: &&TrueAttempt| {
+        attempt.cluster == CONDOR_POOL
+            && attempt.start.is_some_and(|start| start <= time(now))
+            && attempt.end.is_none_or(|end| time(now) < end)
+    };
+    let runs = || site.truth().attempts.iter().filter(is_now);
+    let holds = || jobs.iter().filter(|job| job.phase == Phase::Holds);
+    assert_eq!(holds().count(), runs().count());
+    let cpus: i64 = runs().map(|attempt| attempt.cpus).sum();
+    assert_eq!(holds().map(|job| job.cpus).sum::<Option<i64>>(), Some(cpus));
+    let gpus: i64 = runs().map(|attempt| attempt.gpus).sum();
+    assert_eq!(holds().map(|job| job.gpus).sum::<Option<i64>>(), Some(gpus));
+    assert!(jobs.iter().any(|job| job.phase == Phase::Waits));
+}
+
 /// The queue as the collector asks for it, and its parser reads it, against the truth: each
 /// attempt that runs at a moment is there under the key that the history has for it later, and
 /// each job that has run before or will run after is there as one that waits.
@@ -883,9 +1007,8 @@ fn the_queue_of_the_moment_has_each_task() {
         let gpus: i64 = printed.iter().map(|job| job.gpus.unwrap_or(0)).sum();
         assert_eq!(gpus, expected.iter().sum::<i64>(), "{phase:?}");
     }
-    let is_placed = |job: &&slurm::CurrentJob| {
-        job.node_names.as_ref().map(|names| names.len() as i64) == job.nodes
-    };
+    let is_placed =
+        |job: &&CurrentJob| job.node_names.as_ref().map(|names| names.len() as i64) == job.nodes;
     assert!(jobs.iter().filter(|job| job.phase == Phase::Holds).all(|job| is_placed(&job)));
     assert!(jobs.iter().all(|job| !job.job_id.contains('[')));
 }
@@ -908,7 +1031,13 @@ fn versions_and_settings_are_printed() {
         arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
         time_limit: Duration::from_secs(1),
     };
+    check(&slurm::scontrol_show_config(), "JobAcctGatherType       = jobacct_gather/cgroup\n");
+    check(&slurm::sacctmgr_show_configuration(), "PurgeStepAfter         = NONE\n");
     check(&htcondor("condor_q", &["-version"]), "$CondorVersion: ");
+    let settings = htcondor::history_settings("ap2001.tamarack.example.org");
+    check(&settings, "true\nNot defined\nNot defined\n1073741824\nNot defined\n");
+    // Real releases refuse this, too.
+    assert!(run(&site(), time(END), "condor_history", &["-version"]).is_err());
     check(&htcondor("condor_q", &["-allusers", "-totals"]), "Total for query: ");
     let last = json("condor_history", END, &["-epochs", "-json", "-limit", "1"]);
     assert_eq!(last.len(), 1);

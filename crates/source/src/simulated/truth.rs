@@ -23,6 +23,8 @@ pub struct TrueAttempt {
     pub account: &'static str,
     /// None for HTCondor, which has none.
     pub partition: Option<&'static str>,
+    /// The nodes or the machine that it ran on.
+    pub nodes: Vec<String>,
     /// SLURM's word; for HTCondor COMPLETED, FAILED, EVICTED or RUNNING. An execution that its
     /// user took away is EVICTED: its ad says no more than that.
     pub state: &'static str,

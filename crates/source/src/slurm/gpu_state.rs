@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use record::{GpuSample, NodeSpan, Text, node_list};
+use record::{Availability, GpuSample, NodeSpan, Text, node_list};
 
 use super::scontrol::ScontrolNode;
 use super::{cluster_option, count};
@@ -43,8 +43,8 @@ pub struct Backfill {
 /// The GPUs of a cluster at a time, from what [`scontrol_show_node`](super::scontrol_show_node) and
 /// [`scontrol_show_job`] printed then.
 ///
-/// A GPU that no job holds is `Unclaimed`, or `Drained` where its node takes no jobs; the backfill
-/// side of one that a primary job holds is unknown, as it is in HTCondor. A line that is no node
+/// A GPU that no job holds is `Unclaimed`, or what its node is that takes no jobs, such as `Drained`
+/// or `Down`; the backfill side of one that a primary job holds is unknown, as it is in HTCondor. A line that is no node
 /// is passed over: [`ScontrolNode`] sets it aside. The rejects are those of the jobs.
 pub fn gpu_samples(
     cluster: &str,
@@ -349,7 +349,8 @@ impl Node {
         let backfill_partition =
             partitions().find(is_backfill).or(backfill.qos.first().map(String::as_str));
 
-        let idle_state = self.idle_state();
+        let availability = Availability::of_node(&self.span.state);
+        let free_state = self.free_state(availability);
         // Its job ended while the two questions were asked, or is not shown to us.
         let is_by_unknown = sides.is_in_use && sides.is_free();
         let primary_state = match sides.primary {
@@ -357,11 +358,11 @@ impl Node {
             None if is_by_unknown && backfill_partition.is_none() => Some("Claimed"),
             None if is_by_unknown => None,
             None if primary_partition.is_none() && backfill_partition.is_some() => None,
-            None => idle_state,
+            None => free_state,
         };
         let backfill_state = match (sides.backfill, backfill_partition) {
             (Some(_), _) => Some("Claimed"),
-            (None, Some(_)) if sides.primary.is_none() && !is_by_unknown => idle_state,
+            (None, Some(_)) if sides.primary.is_none() && !is_by_unknown => free_state,
             (None, _) => None,
         };
         let slot_of = |job: Option<&Holder>, state: Option<&str>, partition: Option<&str>| {
@@ -381,7 +382,8 @@ impl Node {
             primary_state: word(primary_state),
             primary_user: sides.primary.and_then(|job| job.user.clone()),
             primary_job_id: sides.primary.map(|job| job.job_id.clone()),
-            prevent_reason: self.span.reason.clone().filter(|_| self.takes_no_jobs()),
+            prevent_reason: self.span.reason.clone().filter(|_| availability != Availability::Up),
+            availability: Some(availability.name().into()),
             prioritized_projects: None,
             interactive: primary_slot
                 .as_ref()
@@ -395,34 +397,11 @@ impl Node {
         }
     }
 
-    fn has(&self, flags: &[&str]) -> bool {
-        self.span.state.split('+').any(|flag| flags.contains(&flag))
-    }
-
-    fn takes_no_jobs(&self) -> bool {
-        self.has(&[
-            "DOWN",
-            "DRAIN",
-            "DRAINED",
-            "DRAINING",
-            "ERROR",
-            "FAIL",
-            "FAILING",
-            "INVAL",
-            "INVALID_REG",
-            "MAINT",
-            "MAINTENANCE",
-        ])
-    }
-
-    /// The state of a GPU that nobody holds.
-    fn idle_state(&self) -> Option<&'static str> {
-        if self.takes_no_jobs() {
-            Some("Drained")
-        } else if self.is_shared || self.has(&["UNKNOWN", "FUTURE", "NOT_RESPONDING"]) {
-            None
-        } else {
-            Some("Unclaimed")
+    /// Returns the state of a GPU that nobody holds. None if that is unknown.
+    fn free_state(&self, availability: Availability) -> Option<&'static str> {
+        match availability {
+            Availability::Up if self.is_shared => None,
+            _ => availability.free_slot_state(),
         }
     }
 }
@@ -551,10 +530,10 @@ mod tests {
                 "gpu01 gpu:1 a100: gpu Claimed carol 98 | - - - -",
                 "gpu01 gpu:2 a100: gpu Unclaimed - - | preempt Unclaimed - -",
                 "gpu01 gpu:3 a100: gpu Unclaimed - - | preempt Unclaimed - -",
-                "gpu02 gpu:0 a100: gpu Drained - - | preempt Drained - -",
+                "gpu02 gpu:0 a100: gpu Draining - - | preempt Draining - -",
                 "gpu02 gpu:1 a100: gpu Claimed carol 93 | - - - -",
-                "gpu02 gpu:2 a100: gpu Drained - - | preempt Drained - -",
-                "gpu02 gpu:3 a100: gpu Drained - - | preempt Drained - -",
+                "gpu02 gpu:2 a100: gpu Draining - - | preempt Draining - -",
+                "gpu02 gpu:3 a100: gpu Draining - - | preempt Draining - -",
                 "gpu03 gpu:0 h100: gpu Claimed bob 100 | - - - -",
                 "gpu03 gpu:1 h100: gpu Claimed bob 100 | - - - -",
                 "mix01 gpu:0 a100: gpu Unclaimed - - | preempt Unclaimed - -",
@@ -585,8 +564,8 @@ mod tests {
                 "gpu01 gpu:3 a100: gpu Unclaimed - - | preempt Unclaimed - -",
                 "gpu02 gpu:0 a100: gpu Claimed bob 2 | - - - -",
                 "gpu02 gpu:1 a100: gpu Claimed bob 5+1 | - - - -",
-                "gpu02 gpu:2 a100: gpu Drained - - | preempt Drained - -",
-                "gpu02 gpu:3 a100: gpu Drained - - | preempt Drained - -",
+                "gpu02 gpu:2 a100: gpu Draining - - | preempt Draining - -",
+                "gpu02 gpu:3 a100: gpu Draining - - | preempt Draining - -",
                 "gpu03 gpu:0 h100: gpu Claimed carol 3_0 | - - - -",
                 "gpu03 gpu:1 h100: gpu Claimed carol 3_1 | - - - -",
                 "mix01 gpu:0 a100: gpu Unclaimed - - | preempt Unclaimed - -",
@@ -654,7 +633,7 @@ mod tests {
             &jobs,
             &backfill(&["spare"], &[]),
             &[
-                "n gpu:0 a100: gpu Drained - - | spare Claimed ann 1",
+                "n gpu:0 a100: gpu Draining - - | spare Claimed ann 1",
                 "n gpu:1 a100: gpu Claimed ann 2 | - - - -",
             ],
         );
@@ -772,17 +751,21 @@ mod tests {
     }
 
     #[test]
-    fn a_free_gpu_is_what_its_node_is() {
-        for (state, expected) in [
-            ("IDLE", "gpu Unclaimed"),
-            ("IDLE+RESERVED", "gpu Unclaimed"),
-            ("IDLE+POWERED_DOWN", "gpu Unclaimed"),
-            ("IDLE~", "gpu Unclaimed"),
-            ("IDLE+DRAIN", "gpu Drained"),
-            ("DOWN*", "gpu Drained"),
-            ("MAINT+RESERVED", "gpu Drained"),
-            ("IDLE*", "- -"),
-            ("UNKNOWN+NOT_RESPONDING", "- -"),
+    fn a_free_gpu_has_the_real_state_of_its_node() {
+        for (state, expected, availability) in [
+            ("IDLE", "gpu Unclaimed", "up"),
+            ("IDLE+RESERVED", "gpu Unclaimed", "up"),
+            ("IDLE+POWERED_DOWN", "gpu Unclaimed", "up"),
+            ("IDLE~", "gpu Unclaimed", "up"),
+            ("MIXED+DRAIN", "gpu Draining", "draining"),
+            ("IDLE+DRAIN", "gpu Drained", "drained"),
+            ("DOWN*", "gpu Down", "down"),
+            ("DOWN+DRAIN", "gpu Down", "down"),
+            ("IDLE*", "gpu Down", "down"),
+            ("MAINT+RESERVED", "gpu Maintenance", "maintenance"),
+            ("DOWN^", "gpu Rebooting", "rebooting"),
+            ("IDLE%", "gpu Prevented", "prevented"),
+            ("UNKNOWN+NOT_RESPONDING", "- -", "unknown"),
         ] {
             let node = format!("NodeName=n Gres=gpu:1 GresUsed=gpu:0 State={state} Partitions=gpu");
             check(
@@ -791,6 +774,10 @@ mod tests {
                 &Backfill::default(),
                 &[&format!("n gpu:0 -: {expected} - - | - - - -")],
             );
+            let [gpu] = &samples(&node, "", &Backfill::default()).records[..] else {
+                panic!("{state}: one GPU")
+            };
+            assert_eq!(gpu.availability.as_deref(), Some(availability), "{state}");
         }
         // Somebody uses a part of one of them.
         let node = "NodeName=n Gres=gpu:1,shard:4 GresUsed=gpu:0(IDX:N/A),shard:2(2/4) State=MIXED Partitions=gpu";

@@ -28,10 +28,10 @@ pub use sacct_fields::{Lacking, Offered, sacct_fields};
 pub use scontrol::{ScontrolNode, scontrol_show_node, seen_nodes};
 pub use settings::{
     Purge, database_settings, purge, release, sacct_users, sacctmgr_show_configuration,
-    scontrol_show_config, setting, version_of,
+    scontrol_show_config, setting, task_sampling_seconds, version_of,
 };
 pub use squeue::{Squeue, Waiting, left_the_queue, squeue};
-pub use squeue_current::{CurrentJob, Phase, SqueueCurrent, squeue_current};
+pub use squeue_current::{SqueueCurrent, squeue_current};
 pub use sreport::{Sreport, Utilization, sreport};
 
 use crate::notation::whole::number as count;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use jiff::Timestamp;
-use record::{Job, Text, Usage, is_final_state};
+use record::{Job, Text, is_final_state};
 
 use super::jobstats::{GpuSummary, gpu_summary};
 use super::rows::{Column, Layout, Reader, Row, Rows};
@@ -338,6 +338,7 @@ fn read_job(
         req_gpus: requested.gpus,
         max_rss_mb: None,
         total_cpu_seconds: None,
+        usage_source: None,
         cpu_efficiency: None,
         memory_efficiency: None,
         cpu_hours_wasted: None,
@@ -349,6 +350,7 @@ fn read_job(
         gpu_memory_max_mb: None,
         gpu_usage_source: None,
         energy_joules: None,
+        earlier_values: None,
     })
 }
 
@@ -475,22 +477,8 @@ impl Measured {
             self.finish_gpu_use(job);
         }
         job.energy_joules = self.energy_joules;
-
-        let usage = Usage::of(
-            job.elapsed_seconds,
-            job.alloc_cpus,
-            job.req_mem_mb,
-            job.alloc_gpus,
-            job.total_cpu_seconds,
-            job.max_rss_mb,
-        );
-        job.cpu_efficiency = usage.cpu_efficiency;
-        job.memory_efficiency = usage.memory_efficiency;
-        job.cpu_hours_wasted = usage.cpu_hours_wasted;
-        job.memory_gb_hours_wasted = usage.memory_gb_hours_wasted;
-        job.cpu_hours_reserved = usage.cpu_hours_reserved;
-        job.memory_gb_hours_reserved = usage.memory_gb_hours_reserved;
-        job.gpu_hours_reserved = usage.gpu_hours_reserved;
+        job.set_usage_source("sacct");
+        job.set_usage();
     }
 
     fn finish_gpu_use(&self, job: &mut Job) {

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use jiff::SignedDuration;
+
 use crate::machine::Command;
 
 /// Asks the controller for its settings.
@@ -64,14 +66,15 @@ pub fn release(version: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// When the database forgets, as far as its settings say.
+/// How long the database keeps rows of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purge {
     Never,
-    AfterDays(i64),
+    After(SignedDuration),
 }
 
-/// Reads `PurgeJobAfter`: `NONE`, `12 months`, `30 days*` (a mark says that it archives first).
+/// Reads a setting such as `PurgeJobAfter`: `NONE`, `12 months`, `30 days*`. The mark says that
+/// slurmdbd archives the rows before it deletes them.
 pub fn purge(value: &str) -> Option<Purge> {
     let value = value.trim_end_matches('*').trim();
     if value.eq_ignore_ascii_case("none") {
@@ -80,14 +83,21 @@ pub fn purge(value: &str) -> Option<Purge> {
     let digits = value.bytes().take_while(u8::is_ascii_digit).count();
     let number: i64 = value[..digits].parse().ok()?;
     let unit = value[digits..].trim().to_ascii_lowercase();
-    let days = match unit.trim_end_matches('s') {
-        // The shortest month, so that what is promised is there.
-        "" | "month" => number.checked_mul(28)?,
-        "day" => number,
-        "hour" => number / 24,
+    let hours = match unit.trim_end_matches('s') {
+        // The shortest month, so that rows stay at least this long.
+        "" | "month" => number.checked_mul(28 * 24)?,
+        "day" => number.checked_mul(24)?,
+        "hour" => number,
         _ => return None,
     };
-    Some(Purge::AfterDays(days))
+    SignedDuration::try_from_hours(hours).map(Purge::After)
+}
+
+/// How often SLURM samples the processes of a running job, in seconds: `task=30,energy=60`, or
+/// `30`. None if the setting names no such interval.
+pub fn task_sampling_seconds(frequency: &str) -> Option<u64> {
+    let mut intervals = frequency.split(',').map(str::trim);
+    intervals.find_map(|interval| interval.strip_prefix("task=").unwrap_or(interval).parse().ok())
 }
 
 #[cfg(test)]
@@ -134,17 +144,31 @@ mod tests {
     }
 
     #[test]
-    fn a_purge_is_a_number_of_days() {
+    fn a_purge_is_a_length_of_time() {
+        let after = |hours| Some(Purge::After(SignedDuration::from_hours(hours)));
         for (text, expected) in [
             ("NONE", Some(Purge::Never)),
-            ("12 months", Some(Purge::AfterDays(336))), // 12 × 28
-            ("1 month*", Some(Purge::AfterDays(28))),
-            ("30 days", Some(Purge::AfterDays(30))),
-            ("36 hours", Some(Purge::AfterDays(1))),
-            ("12", Some(Purge::AfterDays(336))),
+            ("12 months", after(12 * 28 * 24)),
+            ("1 month*", after(28 * 24)),
+            ("30 days", after(720)),
+            ("36 hours", after(36)),
+            ("12", after(12 * 28 * 24)),
             ("soon", None),
         ] {
             assert_eq!(purge(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_sampling_interval_of_tasks_is_found_among_the_others() {
+        for (text, expected) in [
+            ("task=2", Some(2)),
+            ("30", Some(30)),
+            ("0", Some(0)),
+            ("energy=30,task=0", Some(0)),
+            ("energy=30", None),
+        ] {
+            assert_eq!(task_sampling_seconds(text), expected, "{text}");
         }
     }
 }

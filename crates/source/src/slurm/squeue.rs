@@ -288,6 +288,7 @@ impl Queue {
             req_gpus: span.req_gpus,
             max_rss_mb: None,
             total_cpu_seconds: None,
+            usage_source: None,
             cpu_efficiency: None,
             memory_efficiency: None,
             cpu_hours_wasted: None,
@@ -299,6 +300,7 @@ impl Queue {
             gpu_memory_max_mb: None,
             gpu_usage_source: None,
             energy_joules: None,
+            earlier_values: None,
         }
     }
 }

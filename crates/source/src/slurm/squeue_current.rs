@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use super::rows::{Column, Layout, Reader, Row, Rows};
 use super::{DELIMITER, cluster_option, count, name, value, word};
+use crate::current_job::{CurrentJob, Phase};
 use crate::machine::Command;
 use crate::notation::tres;
 use crate::parsed::{Parsed, Parser};
-use record::{Text, node_list};
+use record::node_list;
 
 /// What is asked for, none of it written by a user; see [`squeue`](super::squeue()) for the form.
 const FIELDS: [&str; 9] = [
@@ -29,34 +30,6 @@ pub fn squeue_current(cluster_in_slurmdbd: Option<&str>) -> Command {
     let mut arguments: Vec<String> = cluster_option(cluster_in_slurmdbd).into_iter().collect();
     arguments.extend(["--all".to_owned(), "--array".to_owned(), format!("--Format={format}")]);
     Command { program: "squeue", arguments, time_limit: Duration::from_secs(60) }
-}
-
-/// A job that is not over.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CurrentJob {
-    pub job_id: Text,
-    pub user: Option<Text>,
-    pub partition: Option<Text>,
-    pub phase: Phase,
-    /// The scheduler's word for where it stands.
-    pub state: Text,
-    /// Held, or asked for while it waits; so are CPUs and GPUs.
-    pub nodes: Option<i64>,
-    pub cpus: Option<i64>,
-    pub gpus: Option<i64>,
-    /// Whether nobody else's jobs may be on its nodes.
-    pub is_exclusive: bool,
-    /// The nodes that it is on; empty while it waits, unknown where the list cannot be read.
-    pub node_names: Option<Vec<String>>,
-}
-
-/// Whether a job holds what it asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    Waits,
-    Holds,
-    /// It has nodes but its CPUs are given to others.
-    Suspended,
 }
 
 /// Reads what [`squeue_current`] prints.

@@ -7,6 +7,7 @@ use report::{Amounts, Kind, Picture, Series, Unit, Value};
 use super::frame::{self, Entry, Frame, Sign};
 use super::svg::{Short, escaped};
 use super::{Style, scale};
+use crate::theme::{Color, Fill, Hatch};
 
 /// An amount holds for its whole bucket, so areas and lines go in steps. Where something is not
 /// known there is a hatched gap, and no area: a stack without one of its parts would be a wrong
@@ -19,7 +20,10 @@ pub(super) fn draw(picture: &Picture, series: &Series, style: &Style<'_>) -> Str
     let marks = scale::marks(series.unit, highest, 5);
     let end = marks.last().map_or(1.0, |(end, _)| *end);
     let room = frame::axis_room(marks.iter().map(|(_, words)| words.as_str()));
-    let entries = legend(picture, series, stack.iter().any(Option::is_none), style);
+    let is_partial = |bucket: usize| series.partial.get(bucket).copied().unwrap_or(false);
+    let has_partial = (0..buckets).any(|bucket| is_partial(bucket) && stack[bucket].is_some());
+    let has_gaps = stack.iter().any(Option::is_none);
+    let entries = legend(picture, series, has_gaps, has_partial, style);
     let mut frame = frame::frame(picture, &entries, &axis_words(series), room, 320.0, style);
     let plot = frame.plot;
     let x = |bucket: usize| {
@@ -32,8 +36,9 @@ pub(super) fn draw(picture: &Picture, series: &Series, style: &Style<'_>) -> Str
     draw_gaps(&mut frame, series, &stack, &x, style);
     let mut below = vec![0.0; buckets];
     for amounts in &series.stacked {
-        let mut shape = String::new();
+        let (mut whole, mut part) = (String::new(), String::new());
         for bucket in (0..buckets).filter(|bucket| stack[*bucket].is_some()) {
+            let shape = if is_partial(bucket) { &mut part } else { &mut whole };
             let amount = amounts.values.get(bucket).copied().flatten().unwrap_or(0.0);
             let (bottom, top) = (y(below[bucket]), y(below[bucket] + amount));
             below[bucket] += amount;
@@ -42,8 +47,13 @@ pub(super) fn draw(picture: &Picture, series: &Series, style: &Style<'_>) -> Str
                 let _ = write!(shape, "M{left} {}h{width}V{}h-{width}z", Short(top), Short(bottom));
             }
         }
-        let paint = frame.svg.paint(style.theme.fill(amounts.kind), true);
-        draw_shape(&mut frame, &shape, amounts, &format!("fill=\"{paint}\""), style);
+        let fill = style.theme.fill(amounts.kind);
+        for (shape, fill) in [(whole, fill), (part, hatched(fill.color, style))] {
+            if !shape.is_empty() {
+                let paint = frame.svg.paint(fill, true);
+                draw_shape(&mut frame, &shape, amounts, &format!("fill=\"{paint}\""), style);
+            }
+        }
     }
     for (index, amounts) in series.lines.iter().enumerate() {
         let mut shape = String::new();
@@ -74,6 +84,11 @@ pub(super) fn draw(picture: &Picture, series: &Series, style: &Style<'_>) -> Str
     }
     frame::time_axis(&mut frame, picture, &series.edges, true, style);
     frame.svg.finish(&picture.title)
+}
+
+/// How the sums of partial buckets are drawn, which are compared with no other.
+fn hatched(color: Color, style: &Style<'_>) -> Fill {
+    Fill { color, hatch: Some(Hatch::Rising(style.theme.paper)) }
 }
 
 fn draw_shape(frame: &mut Frame, shape: &str, amounts: &Amounts, how: &str, style: &Style<'_>) {
@@ -124,7 +139,13 @@ fn axis_words(series: &Series) -> String {
     }
 }
 
-fn legend(picture: &Picture, series: &Series, has_gaps: bool, style: &Style<'_>) -> Vec<Entry> {
+fn legend(
+    picture: &Picture,
+    series: &Series,
+    has_gaps: bool,
+    has_partial: bool,
+    style: &Style<'_>,
+) -> Vec<Entry> {
     let value = |amounts: &Amounts| match amounts.mean {
         Some(mean) => {
             let shown = series.unit.show(&Value::Number(mean), &picture.period.zone);
@@ -144,6 +165,13 @@ fn legend(picture: &Picture, series: &Series, has_gaps: bool, style: &Style<'_>)
         value: value(amounts),
     });
     let mut entries: Vec<Entry> = stacked.chain(lines).collect();
+    if let Some(first) = series.stacked.first().filter(|_| has_partial) {
+        entries.push(Entry {
+            sign: Sign::Area(hatched(style.theme.fill(first.kind).color, style)),
+            name: "partial, not in the mean".to_owned(),
+            value: String::new(),
+        });
+    }
     if has_gaps && !series.stacked.is_empty() {
         entries.push(Entry {
             sign: Sign::Area(style.theme.fill(Kind::Unmeasured)),

@@ -23,7 +23,7 @@ use report::{Drawing, Picture};
 use crate::theme::Theme;
 
 pub(crate) use bars::words as bar_words;
-pub(crate) use curves::{log_part, log_times};
+pub(crate) use curves::{log_part, log_time, log_times};
 pub(crate) use frame::percent;
 pub(crate) use scale::{duration_words, marks};
 pub(crate) use time_axis::ticks as time_ticks;

@@ -78,9 +78,15 @@ pub(crate) fn coverage(coverage: &Coverage) -> serde_json::Value {
         .clusters
         .iter()
         .map(|cluster| {
+            let imported: Vec<_> = cluster
+                .imported
+                .iter()
+                .map(|imported| json!({ "tool": imported.tool, "days": imported.days }))
+                .collect();
             json!({
                 "cluster": cluster.cluster,
                 "days_collected": cluster.days_collected,
+                "imported": imported,
                 "days": cluster.days,
                 "fresh_time": cluster.fresh_time.map(|time| time.to_string()),
             })

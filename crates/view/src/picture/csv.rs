@@ -108,12 +108,17 @@ fn column_of(grid: &Grid, column: usize) -> Vec<String> {
 
 fn write_series(series: &Series) -> String {
     let mut text = String::new();
-    write_line(&mut text, ["start_time", "end_time", "name", "value"].map(str::to_owned));
+    write_line(
+        &mut text,
+        ["start_time", "end_time", "name", "value", "is_partial"].map(str::to_owned),
+    );
     for (bucket, edges) in series.edges.windows(2).enumerate() {
+        let is_partial = series.partial.get(bucket).copied().unwrap_or(false).to_string();
         for amounts in series.stacked.iter().chain(&series.lines) {
             let value = number(amounts.values.get(bucket).copied().flatten());
             let (start, end) = (edges[0].to_string(), edges[1].to_string());
-            write_line(&mut text, [start, end, amounts.name.clone(), value]);
+            let name = amounts.name.clone();
+            write_line(&mut text, [start, end, name, value, is_partial.clone()]);
         }
     }
     text

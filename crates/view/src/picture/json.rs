@@ -119,6 +119,7 @@ fn series_members(series: &Series) -> Vec<(&'static str, String)> {
         ("heading", json!(series.heading).to_string()),
         ("unit", json!(series.unit.sign()).to_string()),
         ("edges", json!(edges).to_string()),
+        ("partial", json!(series.partial).to_string()),
         ("stacked", lines(series.stacked.iter().map(amounts))),
         ("lines", lines(series.lines.iter().map(amounts))),
     ]

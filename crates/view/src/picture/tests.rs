@@ -15,7 +15,7 @@ use resvg::usvg;
 use super::*;
 use crate::theme::{Color, Hatch};
 
-const KINDS: [(&str, Kind); 8] = [
+const KINDS: [(&str, Kind); 12] = [
     ("busy prioritized", Kind::BusyPrioritized),
     ("busy open capacity", Kind::BusyOpenCapacity),
     ("busy backfill", Kind::BusyBackfill),
@@ -24,6 +24,10 @@ const KINDS: [(&str, Kind); 8] = [
     ("drained", Kind::Drained),
     ("prevented", Kind::Prevented),
     ("N/A", Kind::Unobserved),
+    ("draining", Kind::Draining),
+    ("down", Kind::Down),
+    ("maintenance", Kind::Maintenance),
+    ("rebooting", Kind::Rebooting),
 ];
 
 /// Hours from six in the evening in Chicago, over the night in which clocks go back.
@@ -65,6 +69,7 @@ fn picture(drawing: Drawing, hours: i64) -> Picture {
             clusters: vec![ClusterCoverage {
                 cluster: "birch".into(),
                 days_collected: 2,
+                imported: Vec::new(),
                 days: 2,
                 fresh_time: Some(edges[edges.len() - 1]),
             }],
@@ -76,10 +81,10 @@ fn picture(drawing: Drawing, hours: i64) -> Picture {
     }
 }
 
-/// A row of places in the list of categories for each GPU, a digit a column.
+/// A row of indexes of categories for each GPU, a digit of base 12 a column.
 fn longest(rows: &[(GridRow, &str)]) -> Picture {
     let columns = rows.first().map_or(8, |(_, cells)| cells.len());
-    let cell = |digit: char| Cell { category: digit.to_digit(10).unwrap() as u16, share: 0.75 };
+    let cell = |digit: char| Cell { category: digit.to_digit(12).unwrap() as u16, share: 0.75 };
     let grid = Grid {
         columns: Columns::Times(hours(columns as i64)),
         rows: rows.iter().map(|(row, _)| row.clone()).collect(),
@@ -171,11 +176,11 @@ fn the_numbers_for_programs() {
     insta::assert_snapshot!(written("csv", &three_gpus(), &small()));
 }
 
-/// Eight hours in which a GPU is in each state once: every cell has its state's colour in the
+/// Twelve hours in which a GPU is in each state once: every cell has its state's colour in the
 /// middle, at any resolution, and hatched ones have both of theirs.
 #[test]
 fn every_state_has_its_colour_in_every_theme() {
-    let picture = longest(&[(gpu("node1", "GPU-0a"), "01234567")]);
+    let picture = longest(&[(gpu("node1", "GPU-0a"), "0123456789ab")]);
     for theme in THEMES {
         for dots_per_inch in [96.0, 150.0] {
             let look = PictureLook { theme, dots_per_inch, ..small() };
@@ -227,7 +232,8 @@ fn cells_lie_side_by_side_in_the_order_of_time() {
 #[test]
 fn a_row_of_several_gpus_shows_all_their_states() {
     // A quarter busy at the bottom, three quarters idle above; then all idle.
-    let parts = [0.25, 0.0, 0.0, 0.75, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+    let mut parts = [0.0; 2 * KINDS.len()];
+    (parts[0], parts[3], parts[KINDS.len() + 3]) = (0.25, 0.75, 1.0);
     let grid = Grid {
         columns: Columns::Times(hours(2)),
         rows: vec![GridRow { label: "node1".into(), gpus: Some(4), ..GridRow::default() }],
@@ -357,6 +363,7 @@ fn no_kind_of_picture_has_a_letter_that_is_an_empty_box() {
         }),
         Drawing::Series(Series {
             edges: hours(2),
+            partial: vec![false; 2],
             heading: name(),
             unit: Unit::Count,
             stacked: vec![Amounts { name: name(), kind, values: vec![Some(1.0); 2], mean: None }],
@@ -468,17 +475,18 @@ fn series() -> Picture {
     picture(
         Drawing::Series(Series {
             edges: hours(4),
+            partial: vec![false, false, false, true],
             heading: "GPUs".into(),
             unit: Unit::Average,
             stacked: vec![
-                amounts("ann", Kind::Ranked(0), [some(2.0), some(4.0), unknown, some(0.0)], 2.0),
-                amounts("others", Kind::Rest, [some(2.0), some(0.0), unknown, some(4.0)], 2.0),
+                amounts("ann", Kind::Ranked(0), [some(2.0), some(4.0), unknown, some(0.0)], 3.0),
+                amounts("others", Kind::Rest, [some(2.0), some(0.0), unknown, some(4.0)], 1.0),
             ],
             lines: vec![amounts(
                 "capacity",
                 Kind::Capacity,
                 [some(8.0), some(8.0), unknown, some(6.0)],
-                7.5,
+                8.0,
             )],
         }),
         4,

@@ -326,9 +326,20 @@ fn write_series(text: &mut String, picture: &Picture, series: &Series, look: &Pi
             text.truncate(text.trim_end().len());
             text.push('\n');
         }
+        let is_partial = |bucket: usize| series.partial.get(bucket).copied().unwrap_or(false);
+        if (start..stop).any(is_partial) {
+            *text += &padded("partial", margin - 1);
+            text.extend((start..stop).map(|bucket| if is_partial(bucket) { '*' } else { ' ' }));
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+        }
     }
     let shown = series.unit.show(&Value::Number(end), &picture.period.zone);
-    *text += &format!("\n{}: █ is {shown}, · is not known\n", visible(&series.heading));
+    *text += &format!("\n{}: █ is {shown}, · is not known", visible(&series.heading));
+    if series.partial.contains(&true) {
+        *text += ", * is partial and not in the mean";
+    }
+    text.push('\n');
 }
 
 /// A terminal has too few places for dots: it gets their numbers.

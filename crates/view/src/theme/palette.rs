@@ -22,7 +22,7 @@ pub struct Theme {
     pub(crate) ink: Color,
     pub(crate) faint: Color,
     pub(crate) line: Color,
-    states: [Fill; 8],
+    states: [Fill; 12],
     /// By place; a ninth has the first one's colour again.
     ranked: [Color; 8],
     rest: Color,
@@ -69,6 +69,10 @@ impl Theme {
             Kind::Unobserved => self.states[5],
             Kind::Drained => self.states[6],
             Kind::Prevented => self.states[7],
+            Kind::Draining => self.states[8],
+            Kind::Down => self.states[9],
+            Kind::Maintenance => self.states[10],
+            Kind::Rebooting => self.states[11],
             Kind::Ranked(place) => plain(self.ranked[usize::from(place) % self.ranked.len()]),
             Kind::Rest => plain(self.rest),
             Kind::Idle => plain(self.idle),
@@ -135,7 +139,11 @@ pub(crate) fn letter(kind: Kind) -> char {
         Kind::BusyPrioritized => 'B',
         Kind::BusyOpenCapacity => 'b',
         Kind::BusyBackfill => 'f',
+        Kind::Draining => 'D',
         Kind::Drained => 'd',
+        Kind::Down => 'x',
+        Kind::Maintenance => 'm',
+        Kind::Rebooting => 'r',
         Kind::Prevented => 'p',
         Kind::Unobserved => '.',
         Kind::Ranked(place) => char::from(b'A' + place % 26),
@@ -214,6 +222,10 @@ static DEFAULT: Theme = Theme {
         plain(rgb(0xcccccc)),
         rising(0xc9b3dd, 0x7a4fa3),
         falling(0xe8dc9a, 0x8a7a1f),
+        rising(0x8a4fc0, 0xe9dcf7),
+        plain(rgb(0x5a0f14)),
+        falling(0x1b2a8c, 0xaab4f2),
+        plain(rgb(0x246c6c)),
     ],
     ranked: QUALITATIVE,
     rest: rgb(0x9aa5ad),
@@ -253,6 +265,10 @@ static COLORBLIND: Theme = Theme {
         plain(rgb(0xd9d9d9)),
         rising(0xe3b5cf, 0x8f3a6b),
         falling(0xf7f0a8, 0x6f6800),
+        rising(0x9a4fd8, 0xecdcfa),
+        plain(rgb(0x3d0f14)),
+        falling(0x1a1a6e, 0xb0b0ea),
+        plain(rgb(0x904824)),
     ],
     ranked: QUALITATIVE,
     rest: rgb(0x9aa5ad),
@@ -280,6 +296,10 @@ static PRINT: Theme = Theme {
         plain(rgb(0xf2f2f2)),
         rising(0xd4d4d4, 0x303030),
         falling(0xacacac, 0x303030),
+        rising(0xbfbfbf, 0x202020),
+        plain(rgb(0x303030)),
+        falling(0x757575, 0xf0f0f0),
+        plain(rgb(0x4b4b4b)),
     ],
     ranked: QUALITATIVE,
     rest: rgb(0xa8a8a8),
@@ -306,6 +326,10 @@ static DARK: Theme = Theme {
         plain(rgb(0x3a464f)),
         rising(0x6a5780, 0xb79ad6),
         falling(0x6f6533, 0xd6c768),
+        rising(0x9024b4, 0xe3b8f2),
+        plain(rgb(0xf4f0f0)),
+        falling(0x4a3af0, 0xb8b2fa),
+        plain(rgb(0xfcd800)),
     ],
     ranked: [
         rgb(0x4aa3df),
@@ -331,7 +355,7 @@ mod tests {
 
     use super::*;
 
-    const STATES: [Kind; 8] = [
+    const STATES: [Kind; 12] = [
         Kind::IdlePrioritized,
         Kind::IdleOpenCapacity,
         Kind::BusyPrioritized,
@@ -340,6 +364,10 @@ mod tests {
         Kind::Unobserved,
         Kind::Drained,
         Kind::Prevented,
+        Kind::Draining,
+        Kind::Down,
+        Kind::Maintenance,
+        Kind::Rebooting,
     ];
 
     #[test]
@@ -357,6 +385,64 @@ mod tests {
             assert_eq!(colors.len(), STATES.len(), "{}", theme.name);
         }
         assert_eq!(HashSet::from(STATES.map(letter)).len(), STATES.len());
+    }
+
+    /// What eyes without one kind of cone see, in linear RGB, by Machado, Oliveira and Fernandes,
+    /// "A physiologically-based model for simulation of color vision deficiency" (2009).
+    const VISIONS: [[[f64; 3]; 3]; 4] = [
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ],
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ],
+        [
+            [1.255528, -0.076749, -0.178779],
+            [-0.078411, 0.930809, 0.147602],
+            [0.004733, 0.691367, 0.303900],
+        ],
+    ];
+
+    /// The place of a colour in CIELAB, as one kind of vision sees it.
+    fn lab(Color(red, green, blue): Color, vision: &[[f64; 3]; 3]) -> [f64; 3] {
+        let linear = [red, green, blue].map(|part| {
+            let part = f64::from(part) / 255.0;
+            if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+        });
+        let product = |row: [f64; 3], column: [f64; 3]| -> f64 {
+            row.iter().zip(column).map(|(one, other)| one * other).sum()
+        };
+        let seen = vision.map(|row| product(row, linear).clamp(0.0, 1.0));
+        let root = |part: f64| {
+            if part > 0.008856 { part.cbrt() } else { 7.787 * part + 16.0 / 116.0 }
+        };
+        let x = root(product([0.4124, 0.3576, 0.1805], seen) / 0.9505);
+        let y = root(product([0.2126, 0.7152, 0.0722], seen));
+        let z = root(product([0.0193, 0.1192, 0.9505], seen) / 1.089);
+        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+    }
+
+    /// A distance of 2.3 is just noticeable.
+    #[test]
+    fn states_are_told_apart_on_a_screen_with_any_colour_vision() {
+        for theme in [&DEFAULT, &COLORBLIND, &DARK] {
+            for (place, one) in STATES.iter().enumerate() {
+                for other in &STATES[place + 1..] {
+                    let apart = VISIONS.iter().map(|vision| {
+                        let place = |kind| lab(theme.fill(kind).color, vision);
+                        let parts = place(*one).into_iter().zip(place(*other));
+                        parts.map(|(one, other)| (one - other).powi(2)).sum::<f64>().sqrt()
+                    });
+                    let nearest = apart.fold(f64::INFINITY, f64::min);
+                    assert!(nearest > 8.0, "{}: {one:?} {other:?} {nearest}", theme.name);
+                }
+            }
+        }
     }
 
     /// Lightness in grey, by the weights of ITU-R BT.601, in thousandths of 255.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use lake::{Lake, Trackers};
-use record::Record;
+use record::{Job, Record};
 use source::slurm::Backfill;
 use source::{Command, Failure, Method, Request, Response};
 

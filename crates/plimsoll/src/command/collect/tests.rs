@@ -113,7 +113,7 @@ async fn check(
             heard.push(words.to_owned());
         }
     };
-    let order = Order { lake: lake.clone(), wanted, sinks: Arc::new([]) };
+    let order = Order { lake: lake.clone(), wanted, sinks: Arc::new([]), policy: Arc::default() };
     let round = Round { every: cluster.cadence(), cluster, machine };
     cycles(order, round, pace, say).await;
     let mut looks = Vec::new();

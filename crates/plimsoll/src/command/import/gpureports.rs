@@ -5,6 +5,7 @@
 
 mod files;
 mod looks;
+mod policy;
 mod queue;
 
 use std::collections::HashMap;
@@ -29,6 +30,7 @@ pub(crate) async fn run(config: &Config, arguments: &ImportGpureports) -> Result
     let zone = zone(config, arguments.zone.as_deref())?;
     let cluster = cluster(config, arguments.cluster.as_deref(), Kind::Htcondor)?;
     let months = files::months(&arguments.path)?;
+    let policy = policy::read(config, arguments)?;
     let lake = Lake::create(&config.data_dir)?.with_zone(&config.zone);
     let mut import = Import {
         writer: lake.writer(&cluster).await?,
@@ -38,6 +40,7 @@ pub(crate) async fn run(config: &Config, arguments: &ImportGpureports) -> Result
         now: Live::default().now(),
         day: None,
         cadence: None,
+        first: None,
         queue_files: HashMap::new(),
         summary: Summary::default(),
     };
@@ -52,13 +55,16 @@ pub(crate) async fn run(config: &Config, arguments: &ImportGpureports) -> Result
     import.queue(&months).await?;
     progress.finish_and_clear();
     complain(&import.summary.text(&import.zone));
+    if let Some(policy) = policy {
+        complain(&import.store(&policy).await?);
+    }
     let is_clean = import.summary.is_clean();
     import.writer.finish().await?;
     Ok(if is_clean { Outcome::Done } else { Outcome::Findings })
 }
 
 /// What collections and rejects are said to come from.
-const SOURCE: &str = "gpureports";
+const SOURCE: &str = lake::GPU_IMPORT;
 
 /// An import on its way.
 struct Import {
@@ -69,6 +75,8 @@ struct Import {
     now: Timestamp,
     /// The day whose looks come.
     day: Option<Day>,
+    /// The first look of the import.
+    first: Option<Timestamp>,
     /// How far looks lay apart when that was last known.
     cadence: Option<SignedDuration>,
     /// The waits that the lake had before.
@@ -101,7 +109,10 @@ impl Import {
                 self.summary.unreadable += 1;
             }
             self.summary.rows += file.rows;
-            self.kept(file.rows, file.modified, file.rejects, file.last).await?;
+            // The end is not included, and the last look is.
+            let window = file.first.zip(file.last);
+            let window = window.map(|(first, last)| (first, last + SignedDuration::from_secs(1)));
+            self.kept(file.rows, file.modified, file.rejects, file.last, window).await?;
         }
         Ok(())
     }
@@ -110,6 +121,7 @@ impl Import {
         let day =
             self.day.get_or_insert_with(|| Day { date, looks: Vec::new(), samples: Vec::new() });
         day.looks.push(look.time);
+        self.first = self.first.or(Some(look.time));
         day.samples.extend(look.samples);
         self.summary.looks += 1;
     }
@@ -118,6 +130,7 @@ impl Import {
     async fn end_day(&mut self) -> Result<()> {
         let Some(day) = self.day.take() else { return Ok(()) };
         self.cadence = cadence(&day.looks).or(self.cadence);
+        self.writer.learn_gpu_models(&day.samples);
         let made = self.writer.add_gpu_day(day.date, day.samples, self.hold()).await;
         match made {
             Ok(made) => {
@@ -133,6 +146,7 @@ impl Import {
     async fn last_day(&mut self) -> Result<()> {
         let Some(day) = self.day.take() else { return Ok(()) };
         self.cadence = cadence(&day.looks).or(self.cadence);
+        self.writer.learn_gpu_models(&day.samples);
         match self.writer.upsert(&day.samples).await {
             Ok(change) => self.summary.days += usize::from(change.added > 0),
             Err(error) => self.is_late(day.date, error)?,
@@ -161,13 +175,15 @@ impl Import {
         self.cadence.map_or_else(|| self.writer.tracker().hold(), |cadence| cadence * 2)
     }
 
-    /// Says that a file was read, and keeps what could not be read of it.
+    /// Says that a file was read, with the time of its looks at GPUs, and keeps what could not be read
+    /// of it. These days count as imported for reports of GPUs; a file of waits has no such window.
     async fn kept(
         &mut self,
         rows: u64,
         modified: Option<Timestamp>,
         rejects: Vec<Rejected>,
         last: Option<Timestamp>,
+        window: Option<(Timestamp, Timestamp)>,
     ) -> Result<()> {
         let Some(modified) = modified else { return Ok(()) };
         let time = last.unwrap_or(modified);
@@ -185,13 +201,12 @@ impl Import {
             })
             .collect();
         self.writer.upsert(&rejects).await?;
-        // Without a window: it says nothing of the jobs of these days.
         let collection = Collection {
             cluster: self.cluster.clone().into(),
             source: SOURCE.into(),
             start_time: modified,
-            window_start: None,
-            window_end: None,
+            window_start: window.map(|(start, _)| start),
+            window_end: window.map(|(_, end)| end),
             duration_seconds: 0.0,
             bytes: 0,
             records: rows as i64,

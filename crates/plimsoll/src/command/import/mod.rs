@@ -1,6 +1,7 @@
 //! `plimsoll import`: takes over the history that another tool kept. A file a tool.
 
 pub(crate) mod gpureports;
+mod settings;
 pub(crate) mod slurm_usage;
 
 use std::fs;

@@ -2,19 +2,20 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use lake::{Archive, Asked, Change, Lake, LakeFile, Trackers, Writer, read_foreign};
+use lake::{Archive, Asked, Change, Frame, Lake, LakeFile, Trackers, Writer, read_foreign};
 use record::{Collection, Job, Record, Reject, Text, is_final_state};
 use source::origin::slurm_usage::{ProcessedDay, RawDays};
 use source::slurm::Sacct;
-use source::{Parsed, Rejected, parse};
+use source::{Parsed, Parser, Rejected, parse};
 
-use super::{cluster, modified, zone, zone_name};
+use super::{cluster, modified, settings, zone, zone_name};
 use crate::cli::ImportSlurmUsage;
 use crate::command::collect::progress;
 use crate::config::{Config, Kind};
@@ -24,6 +25,10 @@ pub(crate) async fn run(config: &Config, arguments: &ImportSlurmUsage) -> Result
     let zone = zone(config, arguments.zone.as_deref())?;
     let cluster = cluster(config, arguments.cluster.as_deref(), Kind::Slurm)?;
     let days = days_in(&arguments.folder)?;
+    let groups = match arguments.groups_file()? {
+        Some(file) => settings::groups(&file)?,
+        None => BTreeMap::new(),
+    };
     let lake = Lake::create(&config.data_dir)?.with_zone(&config.zone);
     let mut import = Import {
         jobs_in_lake: job_files(&lake, &cluster).await?,
@@ -38,11 +43,88 @@ pub(crate) async fn run(config: &Config, arguments: &ImportSlurmUsage) -> Result
     let summary = import.summary;
     complain(&summary.line(&days, &import.zone));
     import.writer.finish().await?;
+    if let Some(lines) = group_lines(&groups, &config.groups) {
+        io::stdout().write_all(lines.as_bytes())?;
+    }
     Ok(if summary.is_clean() { Outcome::Done } else { Outcome::Findings })
+}
+
+/// The lines of `plimsoll.toml` for the groups that it lacks. Groups are configuration, and apply to all
+/// of the history: nothing of them is stored.
+fn group_lines(
+    groups: &BTreeMap<String, Vec<String>>,
+    known: &BTreeMap<String, Vec<String>>,
+) -> Option<String> {
+    let lacking: toml::Table = groups
+        .iter()
+        .filter(|(name, users)| known.get(*name) != Some(*users))
+        .map(|(name, users)| {
+            // A user who is named twice counts once, and the configuration refuses the second.
+            let mut once: Vec<String> = Vec::new();
+            for user in users {
+                if !once.contains(user) {
+                    once.push(user.clone());
+                }
+            }
+            (name.clone(), toml::Value::from(once))
+        })
+        .collect();
+    let whole =
+        toml::Table::from_iter([("groups".to_owned(), toml::Value::Table(lacking.clone()))]);
+    let note = "# The groups of slurm-usage, for plimsoll.toml:";
+    (!lacking.is_empty()).then(|| format!("{note}\n{whole}"))
 }
 
 /// What a job's row says about where it comes from.
 const SOURCE: &str = lake::IMPORT;
+
+/// What is archived of an import: the rows of each folder, as text of `sacct`.
+const RAW: &str = "slurm-usage-raw";
+const PROCESSED: &str = "slurm-usage-processed";
+
+/// Whether an answer of the archive is part of an import.
+pub(crate) fn is_archived_import(frame: &Frame) -> bool {
+    frame.source().is_some_and(|source| [RAW, PROCESSED].contains(&source.as_str()))
+}
+
+/// Imports again from the archive, day by day.
+pub(crate) async fn import_archived(
+    lake: &Lake,
+    writer: &mut Writer,
+    cluster: &str,
+    archived: Vec<(Asked, Frame)>,
+) -> Result<()> {
+    let mut days: BTreeMap<Date, Vec<(Asked, Frame)>> = BTreeMap::new();
+    for (asked, frame) in archived {
+        days.entry(frame.day().context("a file of the archive without a day")?)
+            .or_default()
+            .push((asked, frame));
+    }
+    for (day, archived) in days {
+        let (mut raw, mut processed) = (Vec::new(), Vec::new());
+        for (asked, frame) in archived {
+            let mut parser = Sacct::new(cluster, asked.time);
+            lake::replay(&lake.frame(&frame).await?, &mut |piece| parser.push(piece))?;
+            let is_raw = frame.source().is_some_and(|source| source == RAW);
+            let jobs = if is_raw { &mut raw } else { &mut processed };
+            jobs.extend(parser.finish().records);
+        }
+        let end_of_day = day.tomorrow()?.to_zoned(TimeZone::UTC)?.timestamp();
+        let mut jobs = better_of(raw, processed);
+        mark_imported(&mut jobs, end_of_day);
+        writer.upsert(&jobs).await?;
+    }
+    Ok(())
+}
+
+/// Says of jobs that they were imported, and when each was observed.
+fn mark_imported(jobs: &mut [Job], end_of_day: Timestamp) {
+    for job in jobs {
+        job.source = SOURCE.into();
+        job.set_usage_source(SOURCE);
+        job.observed_time = observed(job, end_of_day);
+    }
+}
 
 /// The files of one day.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,7 +140,7 @@ fn days_in(folder: &Path) -> Result<BTreeMap<Date, DayFiles>> {
         let folder = folder.join(part);
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => {
                 return Err(error).with_context(|| format!("cannot read {}", folder.display()));
             }
@@ -97,8 +179,8 @@ async fn job_files(lake: &Lake, cluster: &str) -> Result<HashMap<Date, LakeFile>
 struct Summary {
     jobs: usize,
     change: Change,
-    /// Jobs that the lake already has from the scheduler itself.
-    left: usize,
+    /// Jobs that the lake also has from the scheduler itself.
+    collected: usize,
     rejects: usize,
     unreadable: usize,
 }
@@ -121,9 +203,11 @@ impl Summary {
             self.change.added,
             self.change.changed
         );
-        if self.left > 0 {
-            line +=
-                &format!("; {} were collected from SLURM itself and left as they are", self.left);
+        if self.collected > 0 {
+            line += &format!(
+                "; {} were also collected from SLURM, which counts where both have a value",
+                self.collected
+            );
         }
         if self.rejects > 0 {
             line += &format!(
@@ -195,7 +279,7 @@ impl Import {
         if let Some(text) = text {
             // Jobs of earlier days may end on one that has no file.
             let time = time.unwrap_or(end_of_day);
-            let parsed = self.parsed("slurm-usage-raw", day, time, &text).await?;
+            let parsed = self.parsed(RAW, day, time, &text).await?;
             rejects.extend(self.rejects("slurm-usage raw", time.min(end_of_day), parsed.rejects));
             jobs.extend(parsed.records);
         }
@@ -211,8 +295,7 @@ impl Import {
                 Ok(modified) => {
                     let processed_time = processed.processed_time.unwrap_or(modified);
                     let text = processed.end();
-                    let parsed =
-                        self.parsed("slurm-usage-processed", day, processed_time, &text).await?;
+                    let parsed = self.parsed(PROCESSED, day, processed_time, &text).await?;
                     let time_seen = processed_time.min(end_of_day);
                     rejects.extend(self.rejects(
                         "slurm-usage processed",
@@ -226,11 +309,8 @@ impl Import {
             }
         }
 
-        for job in &mut jobs {
-            job.source = SOURCE.into();
-            job.observed_time = observed(job, end_of_day);
-        }
-        let jobs = self.not_collected(jobs).await?;
+        mark_imported(&mut jobs, end_of_day);
+        self.compare_with_lake(&jobs).await?;
         self.summary.jobs += jobs.len();
         self.summary.change += self.writer.upsert(&jobs).await?;
         self.summary.rejects += rejects.len();
@@ -280,14 +360,13 @@ impl Import {
         self.summary.unreadable += 1;
     }
 
-    /// The jobs that the lake does not have from the scheduler itself, which knows better. A job
-    /// that it last saw unfinished is not known better.
+    /// Counts the jobs that the lake also has from the scheduler itself.
     ///
     /// The same ids with times that differ by whole quarters of an hour mean that times are read
     /// in the wrong zone, and all would be there twice: that is an error before any is written.
-    async fn not_collected(&mut self, jobs: Vec<Job>) -> Result<Vec<Job>> {
+    async fn compare_with_lake(&mut self, jobs: &[Job]) -> Result<()> {
         let mut dates: Vec<Date> = Vec::new();
-        for job in &jobs {
+        for job in jobs {
             let date = job.submit_time.to_zoned(TimeZone::UTC).date();
             dates.extend([date.yesterday(), Ok(date), date.tomorrow()].into_iter().flatten());
         }
@@ -299,13 +378,11 @@ impl Import {
             for job in self.lake.read::<Job>(&self.cluster, &file.meta.location).await? {
                 known.entry(job.job_id).or_default().push(Known {
                     submit_time: job.submit_time,
-                    is_complete: job.is_complete,
-                    is_ours: job.source == SOURCE,
+                    is_imported: job.source == SOURCE,
                 });
             }
         }
         let (mut same, mut shifted) = (0, 0);
-        let mut kept = Vec::new();
         for job in jobs {
             let others = known.get(&job.job_id).map_or(&[][..], Vec::as_slice);
             let equal = others.iter().find(|known| known.submit_time == job.submit_time);
@@ -314,12 +391,7 @@ impl Import {
                 equal.is_none()
                     && others.iter().any(|known| is_zone_apart(known.submit_time, job.submit_time)),
             );
-            match equal {
-                Some(known) if !known.is_ours && (known.is_complete || !job.is_complete) => {
-                    self.summary.left += 1;
-                }
-                _ => kept.push(job),
-            }
+            self.summary.collected += usize::from(equal.is_some_and(|known| !known.is_imported));
         }
         if shifted > same {
             bail!(
@@ -329,7 +401,7 @@ impl Import {
                 zone_name(&self.zone)
             );
         }
-        Ok(kept)
+        Ok(())
     }
 
     /// Says which days are now known, so that reports count them: each run of days as one window,
@@ -362,8 +434,7 @@ impl Import {
 /// What the lake knows of a job before the import.
 struct Known {
     submit_time: Timestamp,
-    is_complete: bool,
-    is_ours: bool,
+    is_imported: bool,
 }
 
 /// Whether two moments are as far apart as the same clock time in two zones.

@@ -4,7 +4,7 @@ use record::{Live, Seen, SeenNode};
 use report::Family;
 
 use super::super::sums::Sums;
-use super::super::{MetricOptions, partitions, seconds_of};
+use super::super::{MetricOptions, partitions, reservation, seconds_of};
 use super::MIB;
 
 /// How many nodes that are away are named.
@@ -38,9 +38,10 @@ pub(super) fn nodes(lives: &[Live], options: &MetricOptions) -> Vec<Family> {
     let mut cpus = Family::gauge(
         "plimsoll_cpus",
         "",
-        &["cluster", "state"],
+        &["cluster", "reservation", "state"],
         "CPUs that jobs hold (allocated), that are free where a job could start (idle), or that \
-         are free on a node that takes no jobs, by its state; they add up to all.",
+         are free on a node that takes no jobs, by its state; they add up to all. The reservation \
+         is that of the node: empty without one, unknown where the scheduler does not name it.",
     );
     let mut memory = Family::gauge(
         "plimsoll_memory_bytes",
@@ -51,7 +52,7 @@ pub(super) fn nodes(lives: &[Live], options: &MetricOptions) -> Vec<Family> {
     let mut gpus = Family::gauge(
         "plimsoll_gpus",
         "",
-        &["cluster", "model", "state"],
+        &["cluster", "reservation", "model", "state"],
         "GPUs by model and by what holds them, as plimsoll_cpus; one that is free beside no free \
          CPU is stranded, and not idle.",
     );
@@ -91,17 +92,18 @@ pub(super) fn nodes(lives: &[Live], options: &MetricOptions) -> Vec<Family> {
             &mut sums;
         // These two are always there: no other word says that there are none.
         for state in ["allocated", "idle"] {
-            by_cpu.add(&[cluster, state], 0.0);
+            by_cpu.add(&[cluster, "", state], 0.0);
             by_memory.add(&[cluster, state], 0.0);
         }
         let mut away = Vec::new();
         for SeenNode { node, .. } in rows {
+            let reserved_for = reservation(node).unwrap_or_default();
             by_state.add(&[cluster, &node.state.to_ascii_lowercase()], 1.0);
             for word in node.state.split('+') {
                 by_flag.add(&[cluster, &word.to_ascii_lowercase()], 1.0);
             }
             for share in record::cpu_shares(node).iter().filter(|share| share.amount > 0.0) {
-                by_cpu.add(&[cluster, share.state], share.amount);
+                by_cpu.add(&[cluster, reserved_for, share.state], share.amount);
                 for partition in partitions(node) {
                     by_partition.add(&[cluster, partition, share.state], share.amount);
                 }
@@ -112,21 +114,18 @@ pub(super) fn nodes(lives: &[Live], options: &MetricOptions) -> Vec<Family> {
             for (model, share) in record::gpu_shares(node, options.idle_gpu) {
                 let model = model.as_deref().unwrap_or("untyped");
                 for state in ["allocated", "idle"] {
-                    by_gpu.add(&[cluster, model, state], 0.0);
+                    by_gpu.add(&[cluster, reserved_for, model, state], 0.0);
                 }
                 if share.amount > 0.0 {
-                    by_gpu.add(&[cluster, model, share.state], share.amount);
+                    by_gpu.add(&[cluster, reserved_for, model, share.state], share.amount);
                     for partition in partitions(node) {
                         let labels = [cluster, partition, model, share.state];
                         by_partition_gpu.add(&labels, share.amount);
                     }
                 }
             }
-            let is_reserved = node.state.split('+').any(|word| word == "RESERVED");
-            match &node.reservation {
-                Some(name) => by_name.add(&[cluster, name], 1.0),
-                None if is_reserved => by_name.add(&[cluster, "unknown"], 1.0),
-                None => {}
+            if let Some(name) = reservation(node) {
+                by_name.add(&[cluster, name], 1.0);
             }
             if let (Some(state), Some(since)) = (record::away(&node.state), node.reason_time) {
                 away.push((since, node, state));
@@ -138,7 +137,7 @@ pub(super) fn nodes(lives: &[Live], options: &MetricOptions) -> Vec<Family> {
         for (since, node, state) in away.into_iter().take(MOST_AWAY) {
             let reason = node.reason.as_deref().unwrap_or_default();
             let user = node.reason_user.as_deref().unwrap_or_default();
-            away_since.push(&[cluster, &node.node, state, reason, user], seconds_of(since));
+            away_since.push(&[cluster, &node.node, state.name(), reason, user], seconds_of(since));
         }
         let targets = [
             &mut states,

@@ -30,7 +30,7 @@ pub(super) fn gpu_slots(lives: &[Live], judgement: &Judgement) -> Vec<Family> {
         "",
         &["cluster", "model", "class"],
         "GPUs that a backfill job could have now: not claimed on the primary side, unclaimed on \
-         the backfill side.",
+         the backfill side, and not kept from jobs by a reason.",
     );
     for live in lives {
         let cluster = live.cluster.as_str();
@@ -54,8 +54,9 @@ pub(super) fn gpu_slots(lives: &[Live], judgement: &Judgement) -> Vec<Family> {
                 }
             }
             if let Some(state) = &count.backfill_state {
-                let is_open =
-                    state == "Unclaimed" && count.primary_state.as_deref() != Some("Claimed");
+                let is_open = state == "Unclaimed"
+                    && count.primary_state.as_deref() != Some("Claimed")
+                    && !count.is_prevented;
                 let open = if is_open { gpus } else { 0.0 };
                 by_class.add(&[cluster, model, class(Side::Backfill)], open);
             }

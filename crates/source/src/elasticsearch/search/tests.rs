@@ -128,7 +128,11 @@ fn expected() -> Vec<Job> {
     assert_eq!((records.len(), rejects), (14, vec![]));
     records
         .into_iter()
-        .map(|job| Job { source: "elasticsearch".to_owned().into(), ..job })
+        .map(|job| {
+            let mut job = Job { source: "elasticsearch".into(), ..job };
+            job.set_usage_source("elasticsearch");
+            job
+        })
         .collect()
 }
 

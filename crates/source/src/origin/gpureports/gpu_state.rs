@@ -16,7 +16,7 @@ use record::{GpuSample, Text};
 use super::missing;
 use super::wall_clock::WallClock;
 use crate::htcondor::{
-    Device, Slot, is_backfill_by_name, job_id, machine, samples, use_ratio, user,
+    Device, Slot, has_job, is_backfill_by_name, job_id, machine, samples, use_ratio, user,
 };
 use crate::notation::classad::gpu_id;
 use crate::{Parsed, Rejected};
@@ -182,6 +182,9 @@ impl GpuState {
             prioritized_projects: projects.map(Into::into),
             prevent_reason: words(prevent_reason).map(Into::into),
             name: name.into(),
+            // The table has no column for draining: of a slot that runs a job it is unknown.
+            is_draining: (state.as_deref() == Some("Drained")).then_some(true),
+            is_busy: has_job(state.as_deref()),
             state,
             ..Slot::default()
         });

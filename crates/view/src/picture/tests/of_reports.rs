@@ -75,7 +75,7 @@ fn days() -> Bars {
     bars
 }
 
-/// One that is halved in an hour, with a band but at its last point, and one that stays.
+/// One that falls after an hour and after four, with a band until then, and one that stays.
 fn curves() -> Curves {
     let point = |hours: f64, value, band: Option<(f64, f64)>| Point {
         at_seconds: hours * 3600.0,
@@ -91,7 +91,8 @@ fn curves() -> Curves {
                 name: "A100".into(),
                 kind: Kind::Ranked(0),
                 points: vec![
-                    point(0.25, 100.0, Some((90.0, 100.0))),
+                    point(0.0, 100.0, Some((100.0, 100.0))),
+                    point(0.25, 90.0, Some((80.0, 100.0))),
                     point(1.0, 50.0, Some((40.0, 60.0))),
                     point(4.0, 20.0, None),
                 ],
@@ -99,7 +100,7 @@ fn curves() -> Curves {
             Curve {
                 name: "H200".into(),
                 kind: Kind::Ranked(1),
-                points: vec![point(0.25, 100.0, None), point(1.0, 100.0, None)],
+                points: vec![point(0.0, 100.0, None), point(1.0, 100.0, None)],
             },
         ],
     }
@@ -187,22 +188,47 @@ fn a_band_lies_around_its_curve_and_ends_where_it_is_not_known() {
     let svg = written("svg", &of(Drawing::Curves(curves())), &small());
     let shape = |class: &str| {
         let after = svg.split(&format!("class=\"{class}\" d=\"")).nth(1).unwrap();
-        numbers(after.split('"').next().unwrap())
+        after.split('"').next().unwrap()
     };
     assert_eq!(svg.matches("class=\"band\"").count(), 1);
-    let (band, curve) = (shape("band"), shape("curve"));
-    // Two points with a band: above, above, below, below. The axis goes from 0 to 100.
-    let [x0, top, x1, upper, back1, lower, back0, low] = band[..] else { panic!("{band:?}") };
-    assert_eq!((x0, x1), (back0, back1));
-    let [curve_x0, full, curve_x1, half, end_x, fifth] = curve[..] else { panic!("{curve:?}") };
-    assert_eq!((x0, x1, top), (curve_x0, curve_x1, full));
-    let percent = (fifth - full) / 80.0;
+    assert!(!shape("curve").contains('L'), "a curve is level until the next step");
+    let (band, curve) = (numbers(shape("band")), numbers(shape("curve")));
+    // Two steps with a band: above and back below. The axis goes from 0 to 100.
+    let [x0, top, x1, upper, x2, back2, lower, back1, low, back0] = band[..] else {
+        panic!("{band:?}")
+    };
+    assert_eq!((x0, x1, x2), (back0, back1, back2));
+    let [curve_x0, ninety, curve_x1, half, curve_x2, fifth, end] = curve[..] else {
+        panic!("{curve:?}")
+    };
+    assert_eq!((x0, x1, x2, x2), (curve_x0, curve_x1, curve_x2, end));
+    let percent = (fifth - top) / 80.0;
     let is_near = |one: f64, other: f64| (one - other).abs() < 0.02;
-    assert!(is_near(half, full + 50.0 * percent));
-    assert!(is_near(upper, full + 40.0 * percent) && is_near(lower, full + 60.0 * percent));
-    assert!(is_near(low, full + 10.0 * percent));
+    assert!(is_near(ninety, top + 10.0 * percent) && is_near(half, top + 50.0 * percent));
+    assert!(is_near(upper, top + 40.0 * percent) && is_near(lower, top + 60.0 * percent));
+    assert!(is_near(low, top + 20.0 * percent));
     // From a quarter of an hour to one is as far as from one to four.
-    assert!(is_near(x1 - x0, end_x - x1));
+    assert!(is_near(x1 - x0, x2 - x1));
+}
+
+#[test]
+fn a_curve_with_more_steps_than_the_picture_has_room_for_is_drawn_with_its_last_values() {
+    let point = |second: u32| Point {
+        at_seconds: f64::from(second),
+        value: 100.0 - f64::from(second) / 1000.0,
+        band: None,
+    };
+    let curve = |points| Curve { name: "A100".into(), kind: Kind::Ranked(0), points };
+    let drawn = |points| {
+        let curves = Curves { curves: vec![curve(points)], ..curves() };
+        let svg = written("svg", &of(Drawing::Curves(curves)), &small());
+        let after = svg.split("class=\"curve\" d=\"").nth(1).unwrap();
+        after.split('"').next().unwrap().to_owned()
+    };
+    let many = drawn((0..=50_000).map(point).collect());
+    assert!(many.len() < 40_000, "{} bytes", many.len());
+    let last = |shape: &str| numbers(shape).into_iter().rev().nth(1).unwrap();
+    assert_eq!(last(&many), last(&drawn(vec![point(0), point(50_000)])));
 }
 
 #[test]
@@ -213,8 +239,8 @@ fn the_pixels_of_a_band_are_between_its_colour_and_the_paper() {
     let band = numbers(after.split('"').next().unwrap());
     let pixels = drawn(&picture, &small());
     let color = small().theme.fill(Kind::Ranked(0)).color;
-    // Just within the lower edge, beside the line of the half hour in the middle.
-    let (x, y) = ((band[0] + band[2]) / 2.0 + 7.0, (band[5] + band[7]) / 2.0);
+    // Just within the lower edge of the second step, beside the line of the second hour in the middle.
+    let (x, y) = ((band[2] + band[4]) / 2.0 + 7.0, band[6] - 3.0);
     let seen = pixel(&pixels, x, y);
     let mixed = |part: u8| (f64::from(part) * 0.15 + 255.0 * 0.85).round() as u8;
     let expected = Color(mixed(color.0), mixed(color.1), mixed(color.2));

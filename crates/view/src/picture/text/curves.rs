@@ -1,9 +1,9 @@
 //! Curves on a terminal: letters or dots where they pass.
 
-use report::{Curve, Curves, Kind};
+use report::{Curves, Kind};
 
 use super::{ink, place, sign};
-use crate::chart::{duration_words, log_part, log_times, marks};
+use crate::chart::{duration_words, log_part, log_time, log_times, marks};
 use crate::picture::{PictureLook, TerminalColors};
 use crate::theme::{self, letter};
 use crate::visible::visible;
@@ -31,8 +31,10 @@ pub(super) fn write(text: &mut String, curves: &Curves, look: &PictureLook) {
     for curve in curves.curves.iter().rev() {
         for column in 0..width {
             let part = column as f64 / (width - 1) as f64;
-            if let Some(value) = value_at(curve, first, last, part) {
-                cells[row_of(value.clamp(0.0, end)) * width + column] = Some(curve.kind);
+            // Rounding must not lead beyond the last time.
+            let seconds = log_time(first, last, part).min(last);
+            if let Some(point) = curve.point_at(seconds) {
+                cells[row_of(point.value.clamp(0.0, end)) * width + column] = Some(curve.kind);
             }
         }
     }
@@ -55,22 +57,6 @@ pub(super) fn write(text: &mut String, curves: &Curves, look: &PictureLook) {
     *text += &format!("{}└{}\n{times}\n\n", " ".repeat(margin - 1), "─".repeat(width));
     for curve in &curves.curves {
         *text += &format!("{}  {}\n", sign(curve.kind, look), visible(&curve.name));
-    }
-}
-
-/// Where a curve passes at a part of the axis; nowhere before its first and after its last point.
-fn value_at(curve: &Curve, first: f64, last: f64, part: f64) -> Option<f64> {
-    let at = |place: usize| log_part(first, last, curve.points[place].at_seconds);
-    // A hair's breadth, so that a curve is seen at the points where it begins and ends.
-    let is_before = |place: &usize| at(*place) <= part + 1e-9;
-    let before = (0..curve.points.len()).take_while(is_before).last()?;
-    let value = curve.points[before].value;
-    match curve.points.get(before + 1) {
-        Some(next) => {
-            let way = (part - at(before)) / (at(before + 1) - at(before));
-            Some(value + (next.value - value) * way)
-        }
-        None => (part - at(before) < 1e-9).then_some(value),
     }
 }
 

@@ -33,7 +33,14 @@ impl Month {
                 state: GpuState::new(cluster, zone.clone()),
                 ready: VecDeque::new(),
                 is_over: false,
-                read: Read { rows: 0, modified, rejects: Vec::new(), last: None, error },
+                read: Read {
+                    rows: 0,
+                    modified,
+                    rejects: Vec::new(),
+                    first: None,
+                    last: None,
+                    error,
+                },
             }
         };
         let mut opened = Vec::new();
@@ -90,6 +97,8 @@ pub(super) struct Read {
     /// When it was written; nothing of one that cannot be opened.
     pub(super) modified: Option<Timestamp>,
     pub(super) rejects: Vec<Rejected>,
+    /// Its first look.
+    pub(super) first: Option<Timestamp>,
     /// Its last look.
     pub(super) last: Option<Timestamp>,
     /// Why it could not be read, or not to its end.
@@ -125,6 +134,7 @@ impl File {
             }
         }
         self.read.rows = self.state.rows();
+        self.read.first = self.read.first.or(self.ready.front().map(|look| look.time));
         self.read.last = self.ready.back().map(|look| look.time).or(self.read.last);
         let free = MOST_REJECTS.saturating_sub(self.read.rejects.len());
         self.read.rejects.extend(self.state.take_rejects().into_iter().take(free));

@@ -56,7 +56,7 @@ impl Import {
                 }
             };
             let file = read(path, &self.cluster, &self.zone, take)?;
-            self.kept(file.rows, Some(modified(path)?), file.rejects, file.last).await?;
+            self.kept(file.rows, Some(modified(path)?), file.rejects, file.last, None).await?;
             // A wait goes on in the next month's file if it was seen at the end of this one.
             let until = file.last.filter(|_| place + 1 < readable.len());
             let goes_on = |waited: &Waited| until.is_some_and(|until| waited.last + hold >= until);

@@ -202,8 +202,12 @@ fn a_real_pool_is_seen_as_condor_status_shows_it() {
             let digits = |ratio: Option<f64>| ratio.map(|ratio| format!("{ratio:.6}"));
             assert_eq!(digits(kept.use_ratio), digits(asked.use_ratio));
             let is_drained = asked.primary_state.as_deref() == Some("Drained");
-            let expected = GpuSample { capability: None, use_ratio: kept.use_ratio, ..asked };
+            let availability = kept.availability.clone();
+            let expected =
+                GpuSample { capability: None, use_ratio: kept.use_ratio, availability, ..asked };
             if !is_drained {
+                // A machine whose jobs come to an end cannot be told from one that takes more.
+                assert!([None, Some("prevented")].contains(&kept.availability.as_deref()));
                 assert_eq!(kept, expected, "{snapshot}");
                 compared += 1;
             }
