@@ -671,8 +671,9 @@ pub(crate) struct Serve {
 }
 
 #[derive(Subcommand)]
-#[command(after_help = "Example:\n  \
-    plimsoll user add ann\n\n\
+#[command(after_help = "Examples:\n  \
+    plimsoll user add ann\n  \
+    plimsoll user logout ann              ends the sessions of ann in all browsers\n\n\
     What a user sees is by the name: staff, coordinators of accounts and everybody else are told apart\n\
     by [access] in plimsoll.toml.")]
 pub(crate) enum User {
@@ -681,9 +682,14 @@ pub(crate) enum User {
         /// As the schedulers call the user
         name: String,
     },
-    /// Remove a user
+    /// Remove a user, and end the user's sessions
     Remove {
         /// As the user was added
+        name: String,
+    },
+    /// End all sessions of a user, also those from OpenID Connect
+    Logout {
+        /// As the user logged in
         name: String,
     },
 }

@@ -18,6 +18,11 @@ pub(crate) fn user(config: &Config, arguments: &User) -> Result<Outcome> {
             Ok(Outcome::Done)
         }
         User::Remove { name } => Ok(removed(store.remove_user(name)?, "user", name)),
+        User::Logout { name } => {
+            store.log_out(name, config.now())?;
+            complain(&format!("ended all sessions of {name}"));
+            Ok(Outcome::Done)
+        }
     }
 }
 

@@ -301,14 +301,7 @@ fn an_allocation_is_shown_to_those_whose_use_counts_in_it() {
 fn a_password_opens_a_session_and_leaving_ends_it() {
     let folder = tempfile::tempdir().unwrap();
     configure(folder.path(), "nobody", "");
-    let mut adding = command(folder.path())
-        .args(["user", "add", "boss"])
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    adding.stdin.take().unwrap().write_all(format!("{PASSWORD}\n").as_bytes()).unwrap();
-    assert!(adding.wait().unwrap().success());
+    add_user(folder.path(), "boss", PASSWORD);
     let server = Server::start(folder.path(), &["serve"]);
 
     // A browser is led to the form, and back to where it wanted to go.
@@ -361,6 +354,51 @@ fn a_password_opens_a_session_and_leaving_ends_it() {
     assert!(!record.contains("horse") && !record.contains(secret), "{record}");
 }
 
+fn add_user(folder: &Path, name: &str, password: &str) {
+    let mut adding = command(folder)
+        .args(["user", "add", name])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    adding.stdin.take().unwrap().write_all(format!("{password}\n").as_bytes()).unwrap();
+    assert!(adding.wait().unwrap().success());
+}
+
+/// The attack: a browser goes on with the session of a user whose password was changed, who was logged out by an
+/// administrator, or who was removed.
+#[test]
+fn a_session_ends_with_the_password_the_user_or_a_logout() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), "nobody", "");
+    let add = |password: &str| add_user(folder.path(), "boss", password);
+    add(PASSWORD);
+    let server = Server::start(folder.path(), &["serve"]);
+    let log_in = |password: &str| {
+        let (head, _) = server.ask("GET /login", &[], "");
+        let form = cookie(&head, "plimsoll_form");
+        let token = form.split_once('=').unwrap().1;
+        let body = format!("form={token}&name=boss&password={}", password.replace(' ', "+"));
+        let (head, _) = server.ask("POST /login", &[&format!("Cookie: {form}")], &body);
+        cookie(&head, "plimsoll_session")
+    };
+    let seen_with =
+        |session: &str| status(&server.ask("GET /metrics", &[&format!("Cookie: {session}")], "").0);
+    let first = log_in(PASSWORD);
+    assert_eq!(seen_with(&first), 200);
+    add("another long password");
+    assert_eq!(seen_with(&first), 401, "with another password");
+    let second = log_in("another long password");
+    assert_eq!(seen_with(&second), 200);
+    let ended = plimsoll(folder.path(), &["user", "logout", "boss"]);
+    assert_eq!((ended.status, ended.stderr.as_str()), (0, "ended all sessions of boss\n"));
+    assert_eq!(seen_with(&second), 401, "after a logout");
+    let third = log_in("another long password");
+    assert_eq!(seen_with(&third), 200);
+    assert_eq!(plimsoll(folder.path(), &["user", "remove", "boss"]).status, 0);
+    assert_eq!(seen_with(&third), 401, "without a user");
+}
+
 fn cookie(head: &str, name: &str) -> String {
     let (_, rest) = head.split_once(&format!("set-cookie: {name}=")).expect(head);
     format!("{name}={}", rest.split(';').next().unwrap())
@@ -375,9 +413,13 @@ fn who_guesses_has_to_wait() {
         let headers = ["Cookie: plimsoll_form=x"];
         status(&server.ask("POST /login", &headers, "form=x&name=ann&password=guess").0)
     };
-    let statuses: Vec<u16> = (0..11).map(|_| guess()).collect();
-    assert_eq!(statuses[..10], [401; 10]);
-    assert_eq!(statuses[10], 429);
+    // All at once, so that most are sent before the first password is compared.
+    let mut statuses: Vec<u16> = std::thread::scope(|scope| {
+        let guesses: Vec<_> = (0..30).map(|_| scope.spawn(guess)).collect();
+        guesses.into_iter().map(|guess| guess.join().unwrap()).collect()
+    });
+    statuses.sort_unstable();
+    assert_eq!((&statuses[..10], &statuses[10..]), (&[401; 10][..], &[429; 20][..]));
     // Nor may a form be of any size, or come at any pace.
     let (head, _) = server.ask("POST /login", &[], &"x".repeat(10_000));
     assert_eq!(status(&head), 413);

@@ -30,19 +30,28 @@ struct Count {
 }
 
 impl Attempts {
-    /// Whether another attempt is heard.
-    pub(super) fn may_try(&self, from: IpAddr, name: &str, now: Timestamp) -> bool {
-        let failed = self.failed.lock().expect("no holder of this lock panics");
+    /// Counts an attempt before its password is compared, so that parallel attempts are limited too.
+    /// False if there were too many.
+    pub(super) fn reserve(&self, from: IpAddr, name: &str, now: Timestamp) -> bool {
+        let mut failed = self.failed.lock().expect("no holder of this lock panics");
         let is_over = |count: Option<&Count>| {
             count.is_some_and(|count| count.failures >= MOST && count.since + WHILE > now)
         };
-        !is_over(failed.addresses.get(&from)) && !is_over(failed.names.get(name))
-    }
-
-    pub(super) fn note_failure(&self, from: IpAddr, name: &str, now: Timestamp) {
-        let mut failed = self.failed.lock().expect("no holder of this lock panics");
+        if is_over(failed.addresses.get(&from)) || is_over(failed.names.get(name)) {
+            return false;
+        }
         add(&mut failed.addresses, from, now);
         add(&mut failed.names, name.to_owned(), now);
+        true
+    }
+
+    /// Takes back a reservation whose password was right.
+    pub(super) fn release(&self, from: IpAddr, name: &str) {
+        let mut failed = self.failed.lock().expect("no holder of this lock panics");
+        let Failed { addresses, names } = &mut *failed;
+        for count in addresses.get_mut(&from).into_iter().chain(names.get_mut(name)) {
+            count.failures = count.failures.saturating_sub(1);
+        }
     }
 }
 
@@ -70,12 +79,32 @@ mod tests {
         let (here, there) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         for _ in 0..MOST {
-            assert!(attempts.may_try(here, "ann", now));
-            attempts.note_failure(here, "ann", now);
+            assert!(attempts.reserve(here, "ann", now));
         }
-        assert!(!attempts.may_try(here, "bob", now), "by address");
-        assert!(!attempts.may_try(there, "ann", now), "by name");
-        assert!(attempts.may_try(there, "bob", now));
-        assert!(attempts.may_try(here, "ann", now + WHILE));
+        assert!(!attempts.reserve(here, "bob", now), "by address");
+        assert!(!attempts.reserve(there, "ann", now), "by name");
+        assert!(attempts.reserve(there, "bob", now));
+        assert!(attempts.reserve(here, "ann", now + WHILE));
+    }
+
+    /// The attack: 300 requests at once, before any password has been compared.
+    #[test]
+    fn parallel_guesses_are_limited() {
+        let attempts = Attempts::default();
+        let here = "10.0.0.1".parse().unwrap();
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let granted = (0..300).filter(|_| attempts.reserve(here, "ann", now)).count();
+        assert_eq!(granted, 10);
+    }
+
+    #[test]
+    fn right_passwords_do_not_count() {
+        let attempts = Attempts::default();
+        let here = "10.0.0.1".parse().unwrap();
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        for _ in 0..50 {
+            assert!(attempts.reserve(here, "ann", now));
+            attempts.release(here, "ann");
+        }
     }
 }

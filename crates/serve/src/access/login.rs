@@ -14,7 +14,7 @@ use maud::{Markup, html};
 use tokio::sync::Semaphore;
 
 use super::openid;
-use super::session::{COOKIE, FORM_COOKIE, Who, cookie, remove_cookie, set_cookie};
+use super::session::{COOKIE, FORM_COOKIE, Proof, Who, cookie, remove_cookie, set_cookie};
 use super::store;
 use super::visitor::Known;
 use crate::App;
@@ -95,21 +95,22 @@ async fn enter(app: &App, request: Request) -> Result<Response, Trouble> {
     let from = known.access.origin(peer, &headers);
     let now = (app.site.now)();
     let (name, password) = (value(&form, "name"), value(&form, "password"));
-    if !known.attempts.may_try(from, &name, now) {
+    if !known.attempts.reserve(from, &name, now) {
         let words = "There were too many attempts. Try again in a quarter of an hour.";
         return Err(Trouble::new(StatusCode::TOO_MANY_REQUESTS, words));
     }
     let compared = COMPARED_AT_ONCE.acquire().await.map_err(anyhow::Error::from)?;
     let (store, who) = (known.store.clone(), name.clone());
-    let is_right = tokio::task::spawn_blocking(move || store.is_password(&who, &password))
+    let record = tokio::task::spawn_blocking(move || store.check_password(&who, &password))
         .await
         .map_err(anyhow::Error::from)??;
     drop(compared);
-    if !is_right {
-        known.attempts.note_failure(from, &name, now);
-        return shown(app, &headers, &value(&form, "next"), Some("That is not right.")).await;
-    }
-    let who = Who { name, is_staff: false };
+    let Some(record) = record else {
+        let wrong = "Invalid user name or password.";
+        return shown(app, &headers, &value(&form, "next"), Some(wrong)).await;
+    };
+    known.attempts.release(from, &name);
+    let who = Who { name, proof: Proof::Password(record) };
     let mut response = welcome(known, &headers, who, None, &value(&form, "next"), now)?;
     keep(&mut response, &remove_cookie(FORM_COOKIE, known.access.is_local))?;
     Ok(response)

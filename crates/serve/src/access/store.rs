@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use argon2::{Argon2, Params};
+use jiff::Timestamp;
 use query::Secret;
 use ring::digest;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -49,6 +50,10 @@ impl Scope {
     }
 }
 
+/// The hash of a user's password with its salt. A new one is made with each new password.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PasswordRecord(String);
+
 /// Before what is random in a token, so that it is known for what it is wherever it turns up.
 const TOKEN: &str = "plimsoll_";
 
@@ -83,17 +88,50 @@ impl Store {
         self.replace(USERS, name, None)
     }
 
-    /// Whether a password is that user's. It takes as long where there is no such user.
-    pub(super) fn is_password(&self, name: &str, password: &str) -> Result<bool> {
-        let lines = self.lines(USERS)?;
-        let kept =
-            lines.iter().find_map(|line| line.split_once(':').filter(|(user, _)| *user == name));
+    /// The record of a user's password.
+    pub(super) fn password_record(&self, name: &str) -> Result<Option<PasswordRecord>> {
+        Ok(self.value(USERS, name)?.map(PasswordRecord))
+    }
+
+    /// The record of the password if it is that user's. It takes as long where there is no such user.
+    pub(super) fn check_password(
+        &self,
+        name: &str,
+        password: &str,
+    ) -> Result<Option<PasswordRecord>> {
+        let record = self.password_record(name)?;
         let nobodys = nobodys_hash();
-        let hash = kept.map_or(nobodys.as_str(), |(_, hash)| hash);
+        let hash = record.as_ref().map_or(nobodys.as_str(), |PasswordRecord(hash)| hash);
         let hash = PasswordHash::new(hash)
             .map_err(|error| anyhow::anyhow!("cannot read the password of {name:?}: {error}"))?;
         let is_right = Argon2::default().verify_password(password.as_bytes(), &hash).is_ok();
-        Ok(is_right && kept.is_some())
+        Ok(record.filter(|_| is_right))
+    }
+
+    /// Ends all sessions of a user that began until now, however the user logged in.
+    pub fn log_out(&self, name: &str, now: Timestamp) -> Result<()> {
+        check_name(name)?;
+        self.replace(LOGOUTS, name, Some(&format!("{name}:{now}")))?;
+        Ok(())
+    }
+
+    /// When the sessions of a user were last ended.
+    pub(super) fn logout_time(&self, name: &str) -> Result<Option<Timestamp>> {
+        let Some(text) = self.value(LOGOUTS, name)? else { return Ok(None) };
+        let path = self.folder.join(LOGOUTS);
+        let time =
+            text.parse().with_context(|| format!("{} has no time of {name}", path.display()))?;
+        Ok(Some(time))
+    }
+
+    /// The rest of the line of a name.
+    fn value(&self, file: &str, name: &str) -> Result<Option<String>> {
+        let is_of_name = |line: &String| {
+            line.split_once(':')
+                .filter(|(given, _)| *given == name)
+                .map(|(_, value)| value.to_owned())
+        };
+        Ok(self.lines(file)?.iter().find_map(is_of_name))
     }
 
     /// A new token, which is said once and never again.
@@ -102,6 +140,7 @@ impl Store {
         let token = format!("{TOKEN}{}", random()?);
         let line = format!("{name}:{}:{}\n", scope.name(), hash(&token));
         let path = self.folder.join(TOKENS);
+        let _lock = self.lock()?;
         for_us_alone(&path)?
             .write_all(line.as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
@@ -124,22 +163,53 @@ impl Store {
         }))
     }
 
-    /// What pseudonyms are made with; made up the first time, so that they stay the same.
+    /// The secret that pseudonyms are made with. The first call makes it up, so that they stay the same.
     pub fn secret(&self) -> Result<Secret> {
         let path = self.folder.join("secret");
         if !path.exists() {
-            let unfinished = self.folder.join("secret.unfinished");
-            fs::remove_file(&unfinished).or_else(absent_is_fine)?;
-            for_us_alone(&unfinished)?.write_all(random()?.as_bytes())?;
-            fs::rename(&unfinished, &path)
-                .with_context(|| format!("cannot write {}", path.display()))?;
+            let _lock = self.lock()?;
+            if !path.exists() {
+                self.write("secret", &random()?)?;
+            }
         }
-        Ok(Secret::new(ours(&path)?.trim().as_bytes()))
+        let text = ours(&path)?;
+        let secret = text.trim().as_bytes();
+        if secret.len() < SHORTEST_SECRET {
+            bail!(
+                "{} has {} bytes, and {SHORTEST_SECRET} are required: restore it from a backup, or remove it, \
+                 which changes all pseudonyms",
+                path.display(),
+                secret.len()
+            );
+        }
+        Ok(Secret::new(secret))
+    }
+
+    /// Keeps other processes from changing the files at the same time, until it is dropped.
+    fn lock(&self) -> Result<File> {
+        let path = self.folder.join("lock");
+        let file = for_us_alone(&path)?;
+        file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+        Ok(file)
+    }
+
+    /// Writes a file whole or not at all, also if the machine stops meanwhile.
+    fn write(&self, file: &str, text: &str) -> Result<()> {
+        let (path, unfinished) =
+            (self.folder.join(file), self.folder.join(format!("{file}.unfinished")));
+        fs::remove_file(&unfinished).or_else(absent_is_fine)?;
+        let mut written = for_us_alone(&unfinished)?;
+        written
+            .write_all(text.as_bytes())
+            .and_then(|()| written.sync_all())
+            .and_then(|()| fs::rename(&unfinished, &path))
+            .and_then(|()| File::open(&self.folder)?.sync_all())
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Whether all that is kept can be used.
     pub(super) fn check(&self) -> Result<()> {
-        self.lines(USERS).and(self.lines(TOKENS)).map(|_| ())
+        self.lines(USERS).and(self.lines(TOKENS)).and(self.lines(LOGOUTS)).map(|_| ())
     }
 
     pub(super) fn log_path(&self) -> PathBuf {
@@ -156,25 +226,24 @@ impl Store {
 
     /// Takes the lines of a name out of a file and puts one in; whether there were any.
     fn replace(&self, file: &str, name: &str, line: Option<&str>) -> Result<bool> {
+        let _lock = self.lock()?;
         let mut lines = self.lines(file)?;
         let before = lines.len();
         lines.retain(|line| line.split(':').next() != Some(name));
         let was_there = lines.len() < before;
         lines.extend(line.map(str::to_owned));
-        let (path, unfinished) =
-            (self.folder.join(file), self.folder.join(format!("{file}.unfinished")));
-        fs::remove_file(&unfinished).or_else(absent_is_fine)?;
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        for_us_alone(&unfinished)?
-            .write_all(text.as_bytes())
-            .and_then(|()| fs::rename(&unfinished, &path))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        self.write(file, &text)?;
         Ok(was_there)
     }
 }
 
 const USERS: &str = "users";
 const TOKENS: &str = "tokens";
+/// When the sessions of a user were last ended.
+const LOGOUTS: &str = "logouts";
+/// Shorter ones can be guessed.
+const SHORTEST_SECRET: usize = 32;
 /// NIST SP 800-63B-4 has no fewer.
 const SHORTEST_PASSWORD: usize = 15;
 
@@ -266,7 +335,8 @@ mod tests {
         let (_folder, store) = store();
         store.set_user("ann", "correct horse battery").unwrap();
         store.set_user("bob", "another long password").unwrap();
-        let is = |name: &str, password: &str| store.is_password(name, password).unwrap();
+        let is =
+            |name: &str, password: &str| store.check_password(name, password).unwrap().is_some();
         assert!(is("ann", "correct horse battery"));
         assert!(!is("ann", "another long password"));
         assert!(!is("carl", "correct horse battery"));
@@ -310,6 +380,30 @@ mod tests {
         fs::write(&path, "").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         assert!(for_us_alone(&path).is_err());
+    }
+
+    #[test]
+    fn a_short_secret_is_refused() {
+        let (_folder, store) = store();
+        store.secret().unwrap();
+        for text in ["", "\n", "0123456789abcdef0123456789abcde"] {
+            fs::write(store.folder.join("secret"), text).unwrap();
+            let error = store.secret().err().expect(text).to_string();
+            assert!(error.contains("32 are required"), "{error}");
+        }
+    }
+
+    #[test]
+    fn users_that_are_added_at_the_same_time_are_all_there() {
+        let (_folder, store) = store();
+        let add =
+            |number| store.replace(USERS, &format!("u{number}"), Some(&format!("u{number}:x")));
+        std::thread::scope(|scope| {
+            for number in 0..32 {
+                scope.spawn(move || add(number).unwrap());
+            }
+        });
+        assert_eq!(store.lines(USERS).unwrap().len(), 32);
     }
 
     #[test]

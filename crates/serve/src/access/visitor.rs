@@ -11,7 +11,7 @@ use super::attempts::Attempts;
 use super::coordinators::Heard;
 use super::openid::{Fetch, Provider};
 use super::record::Log;
-use super::session::{self, Sessions};
+use super::session::{self, Proof, Sessions};
 use super::store::{self, Scope, Store};
 use super::{Access, Need};
 use crate::Clock;
@@ -142,10 +142,11 @@ impl Gate {
             return Ok(Some(known.of_name(name, How::Proxy)));
         }
         if let Some(id) = session::cookie(headers, session::COOKIE)
-            && let Some(who) = known.sessions.who(&id, (self.now)())
+            && let Some(who) = known.sessions.who(&id, &known.store, (self.now)())?
         {
+            let is_staff = who.proof == Proof::Provider { is_staff: true };
             let visitor = known.of_name(who.name, How::Session);
-            let sight = if who.is_staff { Sight::Staff } else { visitor.sight };
+            let sight = if is_staff { Sight::Staff } else { visitor.sight };
             return Ok(Some(Visitor { sight, ..visitor }));
         }
         Ok(known.access.is_public.then(|| Visitor {
@@ -212,9 +213,10 @@ impl Access {
         Ok(Some(name.to_owned()))
     }
 
-    /// Where a request comes from: behind a trusted proxy, what it says last.
+    /// The client's address: behind a trusted proxy, the last one in its header, which the proxy added itself.
     pub(super) fn origin(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-        let said = headers.get("x-forwarded-for").and_then(|value| value.to_str().ok());
+        let lines = headers.get_all("x-forwarded-for");
+        let said = lines.iter().next_back().and_then(|value| value.to_str().ok());
         let last = said.and_then(|said| said.rsplit(',').next()?.trim().parse().ok());
         last.filter(|_| self.is_trusted(peer)).unwrap_or(peer)
     }
@@ -272,6 +274,10 @@ mod tests {
         assert_eq!(access.said_by_proxy(other, &said).unwrap(), None);
         assert_eq!(access.origin(proxy, &said).to_string(), "192.0.2.1");
         assert_eq!(access.origin(other, &said), other);
+        // A client may send a line of its own, and the proxy adds one.
+        let two_lines =
+            headers(&[("x-forwarded-for", "192.0.2.9"), ("x-forwarded-for", "192.0.2.1")]);
+        assert_eq!(access.origin(proxy, &two_lines).to_string(), "192.0.2.1");
         for wrong in [&[("x-user", "a b")][..], &[("x-user", "a"), ("x-user", "b")]] {
             assert!(access.said_by_proxy(proxy, &headers(wrong)).is_err(), "{wrong:?}");
         }

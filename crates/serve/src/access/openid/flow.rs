@@ -11,7 +11,7 @@ use axum::routing::get;
 use super::Provider;
 use crate::App;
 use crate::access::login::{Pairs, answered, keep, known, to, value, welcome};
-use crate::access::session::{Who, cookie, remove_cookie, set_cookie};
+use crate::access::session::{Proof, Who, cookie, remove_cookie, set_cookie};
 use crate::trouble::Trouble;
 
 /// The cookie of a login that has begun.
@@ -54,8 +54,10 @@ async fn come_back(
         }
         let next = login.next.clone();
         let person = unblocked(move || provider.person(&code, &login, now)).await?;
-        let (who, id_token) =
-            (Who { name: person.name, is_staff: person.is_staff }, person.id_token);
+        let (who, id_token) = (
+            Who { name: person.name, proof: Proof::Provider { is_staff: person.is_staff } },
+            person.id_token,
+        );
         let mut response = welcome(known, &headers, who, Some(id_token), &next, now)?;
         keep(&mut response, &remove_cookie(COOKIE, known.access.is_local))?;
         Ok(response)
