@@ -4,12 +4,14 @@ mod http;
 mod mail;
 
 use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 pub use http::{Content, Method, Request, Response, Secret};
 pub use mail::{Hypertext, Letter, MailServer, Security, is_mail_address};
@@ -145,8 +147,7 @@ impl Machine for Live {
         mail::send(letter, server)
     }
 
-    /// The limit holds for whoever prints: a command that was stopped may have started others,
-    /// which keep its pipes open, so that nobody waits for these.
+    /// Stops a command at its time limit, together with the processes that it started.
     fn run(&self, command: &Command, sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
         let program = command.program.to_owned();
         let limit = self.time_limit.unwrap_or(command.time_limit);
@@ -171,8 +172,7 @@ impl Machine for Live {
             }
         };
         if printed.is_err() {
-            // It may have ended by itself in the meantime, which is as good.
-            let _ = child.kill();
+            stop_group(&child);
         }
         let status = child.wait();
         printed?;
@@ -182,6 +182,13 @@ impl Machine for Live {
         }
         let complaint = complaint.recv_timeout(COMPLAINT).unwrap_or_default();
         Err(Failure::Status { program, status: status.to_string(), complaint })
+    }
+}
+
+/// Kills a command together with the processes that it started. They may have ended in the meantime.
+fn stop_group(leader: &Child) {
+    if let Some(group) = i32::try_from(leader.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
     }
 }
 
@@ -236,13 +243,16 @@ fn fill(pipe: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(length)
 }
 
-/// All that comes through a pipe, at its end.
+/// The most of a command's stderr that an error message quotes.
+const LONGEST_COMPLAINT: u64 = 64 * 1024;
+
+/// The text that comes through a pipe, at its end. The beginning is kept and the rest read, so that the command goes on.
 fn text(mut pipe: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut text = Vec::new();
-        // What is said on stderr is for an error message only: less of it will do.
-        let _ = pipe.read_to_end(&mut text);
+        let _ = (&mut pipe).take(LONGEST_COMPLAINT).read_to_end(&mut text);
+        let _ = io::copy(&mut pipe, &mut io::sink());
         let _ = sender.send(String::from_utf8_lossy(&text).trim().to_owned());
     });
     receiver
@@ -256,6 +266,7 @@ impl Live {
         process
             .args(&words[1..])
             .envs(ENVIRONMENT)
+            .process_group(0) // of its own, so that it can be stopped with all that it starts
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -354,6 +365,39 @@ mod tests {
         let said =
             output(&Live::default(), &command("sh", &["-c", "echo half; echo no >&2; exit 3"]));
         assert_eq!(said, Err("sh failed with exit status: 3: no".into()));
+    }
+
+    #[test]
+    fn a_command_that_is_stopped_leaves_no_process() {
+        let file = std::env::temp_dir().join(format!("plimsoll-stopped-{}", std::process::id()));
+        let script = format!("tail -f /dev/null & echo $! >{}; wait", file.display());
+        let mut hanging = command("sh", &["-c", &script]);
+        // A loaded machine may need longer to start the shell.
+        let pid = [50, 500, 5_000, 50_000].into_iter().find_map(|milliseconds| {
+            hanging.time_limit = Duration::from_millis(milliseconds);
+            let ended = Live::default().run(&hanging, &mut |_| {});
+            assert!(matches!(ended, Err(Failure::TimeLimit { .. })), "{ended:?}");
+            std::fs::read_to_string(&file).ok()?.trim().parse::<u32>().ok()
+        });
+        std::fs::remove_file(&file).unwrap();
+        let status = format!("/proc/{}/status", pid.expect("the shell wrote a number"));
+        let is_running = || {
+            let text = std::fs::read_to_string(&status).unwrap_or_default();
+            text.contains("tail") && !text.contains("State:\tZ")
+        };
+        let end = Instant::now() + Duration::from_secs(60);
+        while is_running() {
+            assert!(Instant::now() < end, "it still runs");
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn much_on_stderr_is_cut() {
+        let loud = command("sh", &["-c", "yes no | head -c 10000000 >&2; exit 3"]);
+        let said = output(&Live::default(), &loud).unwrap_err();
+        assert!(said.starts_with("sh failed with exit status: 3: no"), "{}", &said[..80]);
+        assert!(said.len() < 65 * 1024, "{}", said.len());
     }
 
     #[test]
