@@ -22,7 +22,7 @@ record! {
         job_name: Option<Text> [kept], "", "The name that the user gave it.";
         partition: Option<Text> [kept], "", "The partition or partitions that it was submitted to.";
         qos: Option<Text> [kept], "", "The quality of service that it asked for.";
-        reservation: Option<Text>, "", "The reservation that it ran in.";
+        reservation: Option<Text> [kept], "", "The reservation that it ran in.";
         state: Text, "", "The scheduler's word for where it stands, without flags.";
         is_complete: bool, "", "Whether the state is final.";
         exit_code: Option<i64>, "", "What it returned.";
@@ -32,9 +32,9 @@ record! {
         eligible_time: Option<Timestamp> [kept], "UTC", "When it could first have started.";
         start_time: Option<Timestamp> [kept], "UTC", "When it started, or when a change of size began this part of it; unknown while it waits.";
         end_time: Option<Timestamp>, "UTC", "When it ended; unknown while it runs.";
-        time_limit_seconds: Option<i64>, "s", "The time that it may take; unknown where there is no limit.";
-        elapsed_seconds: Option<i64>, "s", "The time that it ran, suspension left out.";
-        suspended_seconds: Option<i64>, "s", "The time that it was suspended.";
+        time_limit_seconds: Option<i64> [ended], "s", "The time that it may take; unknown where there is no limit.";
+        elapsed_seconds: Option<i64> [ended], "s", "The time that it ran, suspension left out.";
+        suspended_seconds: Option<i64> [ended], "s", "The time that it was suspended.";
         node_list: Option<Text> [kept], "", "The machines that it ran on, as the scheduler writes them.";
         slot: Option<Text> [kept], "", "The slot that it ran in (HTCondor).";
         gpu_ids: Option<Text> [kept], "", "The GPUs that it held, separated by commas.";
@@ -45,7 +45,7 @@ record! {
         gpu_types: Option<Text> [kept], "", "GPUs allocated by model, such as `a100=2,h100=1`.";
         req_nodes: Option<i64> [kept], "", "Machines asked for.";
         req_cpus: Option<i64> [kept], "", "CPUs asked for.";
-        req_mem_mb: Option<f64>, "MiB", "Memory asked for, over all machines.";
+        req_mem_mb: Option<f64> [kept], "MiB", "Memory asked for, over all machines.";
         req_gpus: Option<i64> [kept], "", "GPUs asked for.";
         max_rss_mb: Option<f64> [measured], "MiB", "The most resident memory that it held over all machines, as `req_mem_mb` is over all: of its largest step, the sum over tasks of the most that each had. Sampled; unknown while it runs.";
         total_cpu_seconds: Option<f64> [measured], "s", "CPU time that it used, over all its steps; unknown while it runs and where it was not measured.";
@@ -60,8 +60,8 @@ record! {
         gpu_utilization: Option<f64> [measured], "%", "Measured use of its GPUs, on average over them; `gpu_usage_source` says of what: `JS1` and `GPUsAverageUsage` are means over time, `gres/gpuutil` is the largest sample.";
         gpu_memory_max_mb: Option<f64> [measured], "MiB", "Largest measured GPU memory; in SLURM over all of its GPUs.";
         gpu_usage_source: Option<Text> [measured], "", "Where the measured GPU use comes from: `JS1`, `gres/gpuutil`, `gres/gpumem` or `GPUsAverageUsage`; of two joined by `+` the second is that of the memory.";
-        energy_joules: Option<f64> [kept], "J", "Energy that the scheduler accounted to it.";
-        earlier_values: Option<Text> [derived], "", "Columns that the latest observation lacks, each with the source, phase and time of the one that it comes from: `qos=squeue/waiting/2026-01-01T11:00:00Z`.";
+        energy_joules: Option<f64> [largest], "J", "Energy that the scheduler accounted to it.";
+        earlier_values: Option<Text> [derived], "", "Columns whose value is not from the latest observation, each with the source, phase and time of the one that it comes from: `qos=squeue/waiting/2026-01-01T11:00:00Z`.";
     }
 }
 

@@ -5,9 +5,15 @@
 //! before the job, and CPU time and memory with them. So a column's mark in [`Job`] says how it is merged:
 //!
 //! - **No mark**: the value of the *latest* observation, known or not. These columns say how the attempt
-//!   stands (state, end, reasons) and belong together, or are legitimately blank (a lifted time limit).
+//!   stands (state, end, reasons) and belong together: a blank exit code of an evicted execution is a
+//!   statement.
 //! - **`kept`**: the latest known value. `earlier_values` records the origin of each value that the latest
 //!   observation lacks, or a third observation could not be ordered between the two.
+//! - **`ended`**: the same among the observations after the end of the attempt. Before it, the value of the
+//!   latest observation: the time that an attempt has run so far is not the time that it ran, and a time limit
+//!   may be lifted.
+//! - **`largest`**: the largest known value, of which `earlier_values` records the origin too. Energy is that
+//!   of the steps, and is understated once some are purged.
 //! - **`measured`**: the most complete measurement. An observation without some of the steps can only
 //!   understate CPU time and memory, so the larger value counts, whenever it was observed. CPU time and
 //!   memory are merged separately, and so are GPU use and GPU memory.
@@ -21,11 +27,20 @@
 
 use std::cmp::Ordering;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{Job, MergeOutcome, Record, Text};
+
+/// How a column is merged whose values have origins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeptRule {
+    Kept,
+    Ended,
+    Largest,
+}
 
 /// How far an attempt has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +75,8 @@ impl AttemptPhase {
 /// How close a source is to the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum SourceAuthority {
-    /// Another tool's history. `plimsoll reprocess` does not derive it again.
+    /// Another tool's history. The archive has it unless its files were removed: `plimsoll reprocess`
+    /// replaces a stored value of it only by one that is derived from an import, too.
     Import,
     /// A server that holds copies of job ads, which may lack attributes or hold rounded ones.
     Copy,
@@ -193,6 +209,11 @@ impl<'a> Measurement<'a> {
         (sources != UNNAMED).then_some(sources)
     }
 
+    /// Whether it gives way to a measurement that was derived again.
+    fn is_rederived(&self, derived: &Measurement<'_>) -> bool {
+        self.source == derived.source || self.source == UNNAMED
+    }
+
     /// Orders measurements of one quantity. A mean over time counts before a largest sample, and an exact
     /// value before one that may be rounded.
     fn compare(&self, other: &Measurement<'_>) -> Ordering {
@@ -217,23 +238,35 @@ impl<'a> Measurement<'a> {
 
 /// Merges two observations of one attempt by the rules of this module.
 pub(crate) fn merge(one: &Job, other: &Job) -> MergeOutcome<Job> {
-    let ranks = ObservationRank::of(one).cmp(&ObservationRank::of(other));
-    match ranks.then_with(|| one.compare_latest(other)) {
+    let rank = ObservationRank::of(one);
+    let mut order = rank.cmp(&ObservationRank::of(other)).then_with(|| one.compare_latest(other));
+    if rank.phase != AttemptPhase::Ended {
+        order = order.then_with(|| one.compare_ended(other));
+    }
+    match order {
         Ordering::Less => flipped(merge_earlier(other, one, None)),
         _ => merge_earlier(one, other, None),
     }
 }
 
-/// Merges a row that was derived again from the archive with the stored one. A stored value whose source is
-/// archived counts only where the derived row has none: the archive was read anew, perhaps by a version
-/// that reads it better. An imported value counts as in [`merge`].
+/// Merges a row that was derived again from the archive with the stored one. A stored value counts only where
+/// the derived row has none: the archive was read anew, perhaps by a version that reads it better.
+///
+/// The archive may lack what was imported. So an imported value counts as in [`merge`], unless the derived one
+/// is imported, too; and so does a measurement, unless the derived one has the same source.
 pub(crate) fn rederive(derived: &Job, stored: &Job) -> MergeOutcome<Job> {
     let (rank, derived_rank) = (ObservationRank::of(stored), ObservationRank::of(derived));
-    if rank.authority == SourceAuthority::Import && rank > derived_rank {
+    let is_rederived = is_rederived(rank.authority, derived_rank.authority);
+    if !is_rederived && rank > derived_rank {
         flipped(merge_earlier(stored, derived, Some(Side::Latest)))
     } else {
         merge_earlier(derived, stored, Some(Side::Earlier))
     }
+}
+
+/// Whether a stored value gives way to the one that was derived, by their sources.
+fn is_rederived(stored: SourceAuthority, derived: SourceAuthority) -> bool {
+    stored != SourceAuthority::Import || derived == SourceAuthority::Import
 }
 
 fn flipped(outcome: MergeOutcome<Job>) -> MergeOutcome<Job> {
@@ -257,39 +290,44 @@ fn merge_earlier(latest: &Job, earlier: &Job, stored: Option<Side>) -> MergeOutc
         return MergeOutcome::First;
     }
     let origins = (ValueOrigins::of(latest), ValueOrigins::of(earlier));
-    let is_rederived =
-        |side, authority| stored == Some(side) && authority != SourceAuthority::Import;
-    let rank = |side, origin: ValueOrigin<'_>| {
-        (!is_rederived(side, origin.rank.authority)).then_some(origin.rank)
+    // By whether one of two values gives way to the other, which was derived again.
+    let rederived = |latest: SourceAuthority, earlier: SourceAuthority| match stored {
+        Some(Side::Latest) if is_rederived(latest, earlier) => Ordering::Less,
+        Some(Side::Earlier) if is_rederived(earlier, latest) => Ordering::Greater,
+        _ => Ordering::Equal,
     };
+    let have_ended = [latest, earlier].map(AttemptPhase::of) == [AttemptPhase::Ended; 2];
     let mut merged = latest.clone();
     let mut earlier_values: Vec<String> = Vec::new();
-    merged.merge_kept(earlier, |column, known, values| {
+    merged.merge_kept(earlier, |column, rule, known, values| {
         let (one, other) = (origins.0.of_column(column), origins.1.of_column(column));
         let takes_other = match known {
+            _ if rule == KeptRule::Ended && !have_ended => false,
             (_, false) => false,
             (false, true) => true,
             (true, true) => {
-                let ranks = rank(Side::Latest, one).cmp(&rank(Side::Earlier, other));
-                ranks.then(values).then_with(|| one.source.cmp(other.source)).is_lt()
+                let rederived = rederived(one.rank.authority, other.rank.authority);
+                let ranks = one.rank.cmp(&other.rank);
+                let order = match rule {
+                    KeptRule::Largest => rederived.then(values).then(ranks),
+                    KeptRule::Kept | KeptRule::Ended => rederived.then(ranks).then(values),
+                };
+                order.then_with(|| one.source.cmp(other.source)).is_lt()
             }
         };
         let origin = if takes_other { other } else { one };
-        if known != (false, false) && origin != origins.0.own {
+        let is_known = if takes_other { known.1 } else { known.0 };
+        if is_known && origin != origins.0.own {
             earlier_values.push(format!("{column}={}", origin.text()));
         }
         takes_other
     });
     merged.earlier_values = (!earlier_values.is_empty()).then(|| earlier_values.join(", ").into());
 
-    let is_stored = |side, measurement: Measurement<'_>| {
-        is_rederived(side, SourceAuthority::of(measurement.source))
-    };
-    let usage = better(Measurement::usage(latest), Measurement::usage(earlier), is_stored);
+    let usage = better(Measurement::usage(latest), Measurement::usage(earlier), stored);
     [merged.total_cpu_seconds, merged.max_rss_mb] = usage.map(|measured| measured.value);
     merged.usage_source = Measurement::sources(usage);
-    let gpu_usage =
-        better(Measurement::gpu_usage(latest), Measurement::gpu_usage(earlier), is_stored);
+    let gpu_usage = better(Measurement::gpu_usage(latest), Measurement::gpu_usage(earlier), stored);
     [merged.gpu_utilization, merged.gpu_memory_max_mb] = gpu_usage.map(|measured| measured.value);
     merged.gpu_usage_source = Measurement::sources(gpu_usage);
     merged.set_usage();
@@ -307,12 +345,14 @@ fn merge_earlier(latest: &Job, earlier: &Job, stored: Option<Side>) -> MergeOutc
 fn better<'a>(
     latest: [Measurement<'a>; 2],
     earlier: [Measurement<'a>; 2],
-    is_stored: impl Fn(Side, Measurement<'_>) -> bool,
+    stored: Option<Side>,
 ) -> [Measurement<'a>; 2] {
     let better = |one: Measurement<'a>, other: Measurement<'a>| {
-        let order = match (one.value, other.value) {
-            (Some(_), Some(_)) if is_stored(Side::Latest, one) => Ordering::Less,
-            (Some(_), Some(_)) if is_stored(Side::Earlier, other) => Ordering::Greater,
+        let order = match (one.value, other.value, stored) {
+            (Some(_), Some(_), Some(Side::Latest)) if one.is_rederived(&other) => Ordering::Less,
+            (Some(_), Some(_), Some(Side::Earlier)) if other.is_rederived(&one) => {
+                Ordering::Greater
+            }
             _ => one.compare(&other),
         };
         if order.is_lt() { other } else { one }
@@ -326,47 +366,75 @@ fn supersedes(latest: &Job, earlier: &Job) -> bool {
     let has_better = |latest: [Measurement<'_>; 2], earlier: [Measurement<'_>; 2]| {
         latest.iter().zip(&earlier).all(|(one, other)| one.compare(other).is_ge())
     };
-    latest.has_columns_of(ObservationRank::of(earlier).key(), earlier.known_columns())
+    latest.has_columns_of(ObservationRank::of(earlier).key(), known_columns(earlier))
+        && !latest.energy_joules.is_some_and(|energy| Some(energy) < earlier.energy_joules)
         && has_better(Measurement::usage(latest), Measurement::usage(earlier))
         && has_better(Measurement::gpu_usage(latest), Measurement::gpu_usage(earlier))
 }
 
+/// The columns with origins that an observation knows, a bit each.
+fn known_columns(job: &Job) -> u64 {
+    job.known_columns(AttemptPhase::of(job) == AttemptPhase::Ended)
+}
+
 /// The part of an observation that decides whether a later one supersedes it. It spares a collection from
-/// reading what was stored of an attempt that still runs. A number, since a manifest has one for each.
+/// reading what was stored of an attempt that still runs.
+///
+/// A number, since a manifest has one for each: from the lowest bit on the authority, the phase, whether
+/// anything was measured, the known columns, and from [`LAYOUT_BIT`] on which columns these bits are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AttemptExtent(u64);
+
+const COLUMNS_BIT: u32 = 5;
+const LAYOUT_BIT: u32 = 44;
+
+/// A hash of the columns with origins and their rules, never zero. Another version may have others: the bits
+/// of its extents stand for other columns.
+static LAYOUT: LazyLock<u64> = LazyLock::new(|| {
+    let kept = Job::COLUMN_MARKS.iter().filter_map(|(name, rule)| Some((name, (*rule)?)));
+    let text: String = kept.map(|(name, rule)| format!("{name} {rule:?},")).collect();
+    // FNV-1a: the same in every process and version.
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash >> LAYOUT_BIT) | 1
+});
 
 impl AttemptExtent {
     pub fn of(job: &Job) -> AttemptExtent {
         let mut measured = Measurement::usage(job).into_iter().chain(Measurement::gpu_usage(job));
-        let is_measured = measured.any(|measured| measured.value.is_some());
+        let is_measured =
+            measured.any(|measured| measured.value.is_some()) || job.energy_joules.is_some();
         let ObservationRank { phase, authority, .. } = ObservationRank::of(job);
         AttemptExtent(
-            (job.known_columns() << 5)
+            (*LAYOUT << LAYOUT_BIT)
+                | (known_columns(job) << COLUMNS_BIT)
                 | (u64::from(is_measured) << 4)
                 | ((phase as u64) << 2)
                 | authority as u64,
         )
     }
 
-    /// Whether merging the observation, which was made at `time`, into `latest` gives `latest`.
+    /// Whether merging the observation, which was made at `time`, into `latest` gives `latest`. One by a
+    /// version with other columns must be read.
     pub fn is_superseded_by(self, time: Timestamp, latest: &Job) -> bool {
         let AttemptExtent(bits) = self;
         let rank = ((bits >> 2) & 3, bits & 3, as_stored(time));
         let is_measured = (bits >> 4) & 1 == 1;
-        !is_measured && latest.has_columns_of(rank, bits >> 5)
+        let columns = (bits & ((1 << LAYOUT_BIT) - 1)) >> COLUMNS_BIT;
+        bits >> LAYOUT_BIT == *LAYOUT && !is_measured && latest.has_columns_of(rank, columns)
     }
 }
 
 impl Job {
     /// Whether it is later than an observation with these known columns, and knows them too.
-    fn has_columns_of(&self, rank: (u64, u64, Timestamp), known_columns: u64) -> bool {
+    fn has_columns_of(&self, rank: (u64, u64, Timestamp), columns: u64) -> bool {
         let names_source = self.usage_source.is_some()
             == (self.total_cpu_seconds.is_some() || self.max_rss_mb.is_some());
         self.earlier_values.is_none()
             && names_source
             && ObservationRank::of(self).key() > rank
-            && known_columns & !self.known_columns() == 0
+            && columns & !known_columns(self) == 0
     }
 }
 

@@ -42,6 +42,7 @@ pub use gpu_span::{GpuSpan, Looks, spans_of};
 pub use job::{Job, Usage, is_final_state};
 pub use job_day::{DaySums, JobDay, NodeDay, in_kib, millionths};
 pub use job_merge::AttemptExtent;
+pub(crate) use job_merge::KeptRule;
 pub use live::{
     AccessPoint, GpuCount, JobCount, Live, Negotiator, RecentUse, Seen, SeenNode, SinkHealth,
     SourceHealth, gpu_counts, is_nonsense, job_counts,
@@ -142,6 +143,8 @@ pub enum MergeRule {
     Latest,
     /// The latest known value.
     Kept,
+    /// The latest known value of the observations after the end, and before it that of the latest one.
+    Ended,
     /// A measurement: the most complete one.
     Measured,
     /// Computed from the merged row.

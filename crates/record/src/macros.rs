@@ -120,6 +120,12 @@ macro_rules! merge_rule {
     (kept) => {
         $crate::MergeRule::Kept
     };
+    (ended) => {
+        $crate::MergeRule::Ended
+    };
+    (largest) => {
+        $crate::MergeRule::Measured
+    };
     (measured) => {
         $crate::MergeRule::Measured
     };
@@ -138,51 +144,111 @@ macro_rules! compare_latest {
     };
 }
 
-/// Gives a record with a merge rule of its own access to its columns that are marked `kept`.
+/// Gives a record with a merge rule of its own access to its columns whose values have origins: those that
+/// are marked `kept`, `ended` or `largest`.
 macro_rules! kept_columns {
     ([] $name:ident { $($columns:tt)* }) => {};
     ([$merge:ident] $name:ident { $($field:ident [$($rule:ident)?])* }) => {
         impl $name {
-            /// The kept columns that have a value, a bit each.
-            pub(crate) fn known_columns(&self) -> u64 {
+            /// Every column with its mark, in the order of the bits of `known_columns`.
+            pub(crate) const COLUMN_MARKS: &[(&str, Option<$crate::KeptRule>)] =
+                &[$((stringify!($field), kept_rule!($($rule)?))),*];
+
+            /// The columns with origins that have a value, a bit each. Values in columns marked `ended` count
+            /// only if the attempt has ended.
+            pub(crate) fn known_columns(&self, has_ended: bool) -> u64 {
                 let (mut known, mut bit) = (0, 1);
-                $(known_column!([$($rule)?] self.$field, known, bit);)*
+                $(known_column!([$($rule)?] self.$field, has_ended, known, bit);)*
                 debug_assert_ne!(bit, 0, "there are more columns than bits");
                 known
             }
 
-            /// Takes the values of `other` in the kept columns for which `takes` says so: it is given
-            /// the column's name, whether each side has a value, and how the values compare.
+            /// Takes the values of `other` in the columns with origins for which `takes` says so: it is given
+            /// the column's name and rule, whether each side has a value, and how the values compare.
             pub(crate) fn merge_kept(
                 &mut self,
                 other: &Self,
-                mut takes: impl FnMut(&'static str, (bool, bool), std::cmp::Ordering) -> bool,
+                mut takes: impl FnMut(
+                    &'static str,
+                    $crate::KeptRule,
+                    (bool, bool),
+                    std::cmp::Ordering,
+                ) -> bool,
             ) {
                 $(merge_kept!([$($rule)?] self, other, $field, takes);)*
+            }
+
+            /// Orders rows by the columns that are marked `ended`.
+            pub(crate) fn compare_ended(&self, other: &Self) -> std::cmp::Ordering {
+                std::cmp::Ordering::Equal
+                    $(.then_with(|| compare_ended!([$($rule)?] &self.$field, &other.$field)))*
             }
         }
     };
 }
 
+/// How a column with origins is merged, by its mark in `record!`.
+macro_rules! kept_rule {
+    (kept) => {
+        Some($crate::KeptRule::Kept)
+    };
+    (ended) => {
+        Some($crate::KeptRule::Ended)
+    };
+    (largest) => {
+        Some($crate::KeptRule::Largest)
+    };
+    ($($rule:ident)?) => {
+        None
+    };
+}
+
 macro_rules! known_column {
-    ([kept] $cell:expr, $known:ident, $bit:ident) => {
+    ([ended] $cell:expr, $has_ended:ident, $known:ident, $bit:ident) => {
+        if $has_ended && $cell.is_some() {
+            $known |= $bit;
+        }
+        $bit <<= 1;
+    };
+    ([kept] $cell:expr, $has_ended:ident, $known:ident, $bit:ident) => {
         if $cell.is_some() {
             $known |= $bit;
         }
         $bit <<= 1;
     };
-    ([$($rule:ident)?] $cell:expr, $known:ident, $bit:ident) => {};
+    ([largest] $($cell:tt)*) => {
+        known_column!([kept] $($cell)*);
+    };
+    ([$($rule:ident)?] $($cell:tt)*) => {};
+}
+
+macro_rules! compare_ended {
+    ([ended] $one:expr, $other:expr) => {
+        $crate::Cell::compare($one, $other)
+    };
+    ([$($rule:ident)?] $one:expr, $other:expr) => {
+        std::cmp::Ordering::Equal
+    };
 }
 
 macro_rules! merge_kept {
-    ([kept] $self:ident, $other:ident, $field:ident, $takes:ident) => {
+    ([kept] $($cells:tt)*) => {
+        merge_kept!(Kept, $($cells)*);
+    };
+    ([ended] $($cells:tt)*) => {
+        merge_kept!(Ended, $($cells)*);
+    };
+    ([largest] $($cells:tt)*) => {
+        merge_kept!(Largest, $($cells)*);
+    };
+    ([$($rule:ident)?] $($cells:tt)*) => {};
+    ($rule:ident, $self:ident, $other:ident, $field:ident, $takes:ident) => {
         let known = ($self.$field.is_some(), $other.$field.is_some());
         let order = $crate::Cell::compare(&$self.$field, &$other.$field);
-        if $takes(stringify!($field), known, order) {
+        if $takes(stringify!($field), $crate::KeptRule::$rule, known, order) {
             $self.$field.clone_from(&$other.$field);
         }
     };
-    ([$($rule:ident)?] $self:ident, $other:ident, $field:ident, $takes:ident) => {};
 }
 
 /// Makes a record with `start_time`, `end_time`, `last_seen_time` and `samples` a [`Span`](crate::Span).

@@ -41,6 +41,8 @@ of a later phase counts as later. Within a phase the scheduler counts before Ela
 Then the time decides.
 - `kept`: the latest known value. A later observation that lacks it does not erase it. `earlier_values` names the columns \
 whose value is not from the latest observation.
+- `ended`: `kept` among the observations after the end of the attempt. Before its end it is `latest`: a limit may be lifted, \
+and the time that an attempt has run so far is not the time that it ran.
 - `measured`: the most complete measurement. SLURM purges steps before jobs, and an observation after the purge \
 has lower values, zeros or none. So the largest value counts. Exceptions: a mean of GPU use (`JS1`) counts before a largest \
 sample, and values from Elasticsearch, which may be rounded up, count only if there are no others.
@@ -88,6 +90,7 @@ fn tables() {
                 _ if !has_rules => "",
                 MergeRule::Latest => " latest |",
                 MergeRule::Kept => " kept |",
+                MergeRule::Ended => " ended |",
                 MergeRule::Measured => " measured |",
                 MergeRule::Derived => " derived |",
             };

@@ -209,6 +209,61 @@ fn a_known_value_is_kept_where_a_later_observation_lacks_it() {
     assert_eq!((job.reason, job.time_limit_seconds), (None, None));
 }
 
+/// SLURM purges reservations (`PurgeResvAfter`), and then prints a blank for each job that ran in one.
+#[test]
+fn a_reservation_survives_its_purge() {
+    let first = Job { reservation: Some("course".into()), ..ended("sacct", 5000) };
+    let job = merged(&first, &ended("sacct", 9000));
+    assert_eq!(job, merged(&ended("sacct", 9000), &first));
+    assert_eq!((job.reservation.as_deref(), job.observed_time), (Some("course"), time(9000)));
+}
+
+#[test]
+fn an_ended_attempt_keeps_its_times_and_one_that_runs_has_the_latest() {
+    let running = Job {
+        is_complete: false,
+        end_time: None,
+        time_limit_seconds: Some(60),
+        elapsed_seconds: Some(600),
+        ..ended("sacct", 2000)
+    };
+    let lifted = Job { observed_time: time(3000), time_limit_seconds: None, ..running.clone() };
+    assert_eq!(merged(&running, &lifted).time_limit_seconds, None);
+    // The time that it had run so far is not the time that it ran.
+    let bare = Job { elapsed_seconds: None, ..ended("sacct", 9000) };
+    assert_eq!(all(&[&running, &bare, &lifted]).elapsed_seconds, None);
+    let whole = Job { suspended_seconds: Some(7), ..ended("sacct", 8000) };
+    for order in [[&running, &bare, &whole], [&whole, &running, &bare], [&bare, &whole, &running]] {
+        let job = all(&order);
+        assert_eq!((job.elapsed_seconds, job.suspended_seconds), (Some(3600), Some(7)));
+        assert_eq!(job.cpu_hours_reserved, Some(2.0));
+        assert_eq!(
+            job.earlier_values.as_deref(),
+            Some(
+                "elapsed_seconds=sacct/ended/1970-01-01T02:13:20Z, \
+                 suspended_seconds=sacct/ended/1970-01-01T02:13:20Z"
+            )
+        );
+    }
+}
+
+/// Energy is that of the steps: without some of them it is less.
+#[test]
+fn energy_survives_a_purge_of_some_steps() {
+    let energy = |second, joules| Job { energy_joules: joules, ..ended("sacct", second) };
+    let whole = energy(5000, Some(4000.0));
+    for later in [energy(8000, Some(900.0)), energy(8000, None)] {
+        let job = merged(&whole, &later);
+        assert_eq!(job, merged(&later, &whole));
+        assert_eq!((job.energy_joules, job.observed_time), (Some(4000.0), time(8000)));
+    }
+    // More steps were accounted for.
+    assert_eq!(merged(&whole, &energy(8000, Some(5000.0))).energy_joules, Some(5000.0));
+    // The archive read anew corrects it.
+    assert_eq!(rederived(&energy(5000, Some(3000.0)), &whole).energy_joules, Some(3000.0));
+    assert_eq!(rederived(&energy(5000, None), &whole).energy_joules, Some(4000.0));
+}
+
 #[test]
 fn an_attempt_that_ended_does_not_run_again() {
     let running = Job {
@@ -276,6 +331,21 @@ fn the_archive_read_anew_corrects_values_and_keeps_those_that_it_lacks() {
     let imported = merged(&stored, &measured("slurm-usage", 4000, Some(1900.0), None));
     let job = rederived(&corrected, &imported);
     assert_eq!((job.total_cpu_seconds, job.max_rss_mb), (Some(1900.0), Some(1024.0)));
+    // It does where the derived value is imported, too.
+    let reread = measured("slurm-usage", 4000, Some(1800.0), None);
+    let job = rederived(&reread, &measured("slurm-usage", 4000, Some(1900.0), Some(512.0)));
+    assert_eq!((job.total_cpu_seconds, job.max_rss_mb), (Some(1800.0), Some(512.0)));
+    let user = |name: &str| Job { user: Some(name.into()), ..ended("slurm-usage", 4000) };
+    assert_eq!(rederived(&user("ann"), &user("an\u{fffd}")).user.as_deref(), Some("ann"));
+    // A stored mean of GPU use whose answer is no longer archived counts before a derived largest sample.
+    let gpu_use = |percent, source: &str| Job {
+        gpu_utilization: Some(percent),
+        gpu_usage_source: Some(source.into()),
+        ..ended("sacct", 5000)
+    };
+    let (mean, sampled) = (gpu_use(40.0, "JS1"), gpu_use(90.0, "gres/gpuutil"));
+    assert_eq!(rederived(&sampled, &mean).gpu_utilization, Some(40.0));
+    assert_eq!(rederived(&gpu_use(30.0, "JS1"), &mean).gpu_utilization, Some(30.0));
     // An import may know the end of an attempt that the scheduler last showed running.
     let running = Job { is_complete: false, end_time: None, ..ended("sacct", 9000) };
     assert_eq!(rederived(&running, &ended("slurm-usage", 5000)).source, "slurm-usage");
@@ -288,43 +358,71 @@ fn observation() -> impl Strategy<Value = Job> {
     let numbers = || option::of(select(vec![0.0, 1.0, 2.0, 2.5]));
     (
         (0..3u8, 0..4i64, select(vec!["squeue", "sacct", "slurm-usage", "elasticsearch"])),
-        (texts(), texts(), texts(), texts(), texts(), texts()),
-        (counts(), counts(), counts(), option::of(0..3i64)),
-        (numbers(), numbers(), numbers(), numbers(), numbers(), numbers()),
+        proptest::collection::vec(texts(), 17),
+        proptest::collection::vec(counts(), 14),
+        proptest::collection::vec(numbers(), 7),
         option::of(select(vec!["JS1", "gres/gpuutil"])),
         any::<bool>(),
     )
         .prop_map(
             |((phase, second, source), texts, counts, numbers, gpu_source, is_failed)| {
+                let has_ended = phase == 2;
+                let mut texts = texts.into_iter();
+                let mut text = || texts.next().unwrap();
+                let mut counts = counts.into_iter();
+                let mut count = || counts.next().unwrap();
+                let mut numbers = numbers.into_iter();
+                let mut number = || numbers.next().unwrap();
+                // An ad of an ended execution may lack its start.
+                let elapsed_seconds = count().map(|count| 60 * count);
+                let has_started = phase == 1 || has_ended && elapsed_seconds.is_some();
                 let mut job = Job {
                     observed_time: time(10_000 + second),
                     source: source.into(),
-                    user: texts.0,
-                    qos: texts.1,
-                    node_list: texts.2,
-                    gpu_ids: texts.3,
-                    reason: texts.4,
-                    reservation: texts.5,
+                    array_job_id: text(),
+                    array_task_id: text(),
+                    het_job_id: text(),
+                    het_offset: count(),
+                    user: text(),
+                    unix_group: text(),
+                    account: text(),
+                    job_name: text(),
+                    partition: text(),
+                    qos: text(),
+                    reservation: text(),
                     state: if is_failed { "FAILED".into() } else { "COMPLETED".into() },
-                    is_complete: phase == 2,
-                    end_time: (phase == 2).then(|| time(4600)),
-                    // An ad of an ended execution may lack its start.
-                    start_time: (phase == 1 || phase == 2 && counts.3.is_some())
-                        .then(|| time(1000)),
-                    elapsed_seconds: counts.3.map(|count| 60 * count),
-                    alloc_cpus: counts.0,
-                    alloc_gpus: counts.1,
-                    exit_code: counts.2,
-                    req_mem_mb: numbers.0,
-                    energy_joules: numbers.1,
+                    is_complete: has_ended,
+                    exit_code: count(),
+                    exit_signal: count(),
+                    reason: text(),
+                    end_reason: text(),
+                    eligible_time: count().map(time),
+                    start_time: has_started.then(|| time(1000)),
+                    end_time: has_ended.then(|| time(4600)),
+                    time_limit_seconds: count(),
+                    elapsed_seconds,
+                    suspended_seconds: count(),
+                    node_list: text(),
+                    slot: text(),
+                    gpu_ids: text(),
+                    alloc_nodes: count(),
+                    alloc_cpus: count(),
+                    alloc_mem_mb: number(),
+                    alloc_gpus: count(),
+                    gpu_types: text(),
+                    req_nodes: count(),
+                    req_cpus: count(),
+                    req_mem_mb: number(),
+                    req_gpus: count(),
+                    energy_joules: number(),
                     ..waiting()
                 };
-                if phase == 2 {
-                    job.total_cpu_seconds = numbers.2;
-                    job.max_rss_mb = numbers.3;
-                    job.gpu_utilization = numbers.4;
-                    job.gpu_memory_max_mb = numbers.5;
-                    job.gpu_usage_source = numbers.4.and(gpu_source).map(Text::from);
+                if has_ended {
+                    job.total_cpu_seconds = number();
+                    job.max_rss_mb = number();
+                    job.gpu_utilization = number();
+                    job.gpu_memory_max_mb = number();
+                    job.gpu_usage_source = job.gpu_utilization.and(gpu_source).map(Text::from);
                 }
                 job.set_usage_source(source);
                 job.set_usage();
@@ -333,17 +431,74 @@ fn observation() -> impl Strategy<Value = Job> {
         )
 }
 
+/// The columns that may become unknown, and why.
+const MAY_BECOME_UNKNOWN: [(&str, &str); 6] = [
+    ("exit_code", "it belongs to the state: an eviction returns nothing"),
+    ("exit_signal", "it belongs to the state"),
+    ("reason", "an attempt that started no longer waits"),
+    ("end_reason", "it belongs to the state: a closed attempt may be reported again"),
+    ("end_time", "an attempt has none until its state is final"),
+    ("gpu_usage_source", "a measurement of an older version has no source"),
+];
+
+/// The columns that may become unknown until the attempt has ended, and why.
+const MAY_BECOME_UNKNOWN_BEFORE_THE_END: [(&str, &str); 3] = [
+    ("time_limit_seconds", "a limit may be lifted"),
+    ("elapsed_seconds", "it grows, and the last one before the end is not the whole"),
+    ("suspended_seconds", "it grows, and the last one before the end is not the whole"),
+];
+
 /// The columns that must not become unknown, and whether each is known.
-fn known(job: &Job) -> Vec<(&'static str, bool)> {
+fn known(job: &Job, has_ended: bool) -> Vec<(&'static str, bool)> {
+    let is_listed =
+        |list: &[(&str, &str)], column: &str| list.iter().any(|(name, _)| *name == column);
+    let may_become_unknown = |column: &str| {
+        is_listed(&MAY_BECOME_UNKNOWN, column)
+            || !has_ended && is_listed(&MAY_BECOME_UNKNOWN_BEFORE_THE_END, column)
+    };
     let batch = Job::to_batch(&[job]);
     let columns = Job::TABLE.columns.iter().zip(batch.columns());
     columns
-        .filter(|(column, _)| {
-            let is_source = column.name.ends_with("usage_source");
-            matches!(column.merge_rule, MergeRule::Kept | MergeRule::Measured) && !is_source
-        })
+        .filter(|(column, _)| column.nullable && column.merge_rule != MergeRule::Derived)
+        .filter(|(column, _)| !may_become_unknown(column.name))
         .map(|(column, cells)| (column.name, cells.null_count() == 0))
         .collect()
+}
+
+#[test]
+fn every_column_that_may_become_unknown_is_listed_with_its_reason() {
+    let with_rule = |rule| {
+        let columns = Job::TABLE.columns.iter();
+        columns.filter(move |column| column.merge_rule == rule && column.nullable)
+    };
+    let listed: Vec<&str> = MAY_BECOME_UNKNOWN[..5].iter().map(|(column, _)| *column).collect();
+    let latest: Vec<&str> = with_rule(MergeRule::Latest).map(|column| column.name).collect();
+    assert_eq!(latest, listed);
+    let listed = MAY_BECOME_UNKNOWN_BEFORE_THE_END.map(|(column, _)| column);
+    let ended: Vec<&str> = with_rule(MergeRule::Ended).map(|column| column.name).collect();
+    assert_eq!(ended, listed);
+}
+
+#[test]
+fn an_extent_of_other_columns_must_be_read() {
+    let running = |second| Job { is_complete: false, end_time: None, ..ended("sacct", second) };
+    let (stored, latest) = (running(2000), running(3000));
+    let extent = AttemptExtent::of(&stored);
+    assert!(extent.is_superseded_by(time(2000), &latest));
+    // It is read from a manifest as it was written.
+    let text = serde_json::to_string(&extent).unwrap();
+    let read: AttemptExtent = serde_json::from_str(&text).unwrap();
+    assert!(read.is_superseded_by(time(2000), &latest));
+    // The version before this one wrote no layout, and another one writes another.
+    let AttemptExtent(bits) = extent;
+    let without = AttemptExtent(bits & ((1 << LAYOUT_BIT) - 1));
+    let other = AttemptExtent(bits ^ (2 << LAYOUT_BIT));
+    for extent in [without, other] {
+        assert!(!extent.is_superseded_by(time(2000), &latest), "{extent:?}");
+    }
+    // Every column has a bit below those of the layout.
+    let columns = Job::COLUMN_MARKS.iter().filter(|(_, rule)| rule.is_some()).count();
+    assert!(COLUMNS_BIT as usize + columns <= LAYOUT_BIT as usize, "{columns}");
 }
 
 proptest! {
@@ -370,9 +525,12 @@ proptest! {
 
     #[test]
     fn no_known_value_becomes_unknown(one in observation(), two in observation()) {
-        let both = known(&merged(&one, &two));
+        let merged = merged(&one, &two);
+        let have_ended =
+            [&one, &two].map(AttemptPhase::of).iter().all(|phase| *phase == AttemptPhase::Ended);
+        let [both, one, two] = [&merged, &one, &two].map(|job| known(job, have_ended));
         for ((column, is_known), ((_, of_one), (_, of_two))) in
-            both.into_iter().zip(known(&one).into_iter().zip(known(&two)))
+            both.into_iter().zip(one.into_iter().zip(two))
         {
             prop_assert_eq!(is_known, of_one || of_two, "{}", column);
         }
