@@ -75,7 +75,10 @@ pub use picture::{
     Bucket, By, CHARTS, Chart, Coloring, Gpus, GroupBy, Heatmap, Rows, Selection, chart,
     granted_trend, heatmap, scatter, selected, trend,
 };
-pub use policy::{current_policy, is_same_policy, policy_rows};
+pub use policy::{
+    CurrentPolicy, collected_policy, current_policy, is_same_policy, policy_at, policy_rows,
+    stored_policies,
+};
 pub use pseudonym::Secret;
 pub use session::{Session, no_such_cluster};
 pub use sight::{Hidden, Sight};

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::judgement::{Judgement, Preemptible};
 use crate::{TERMS, Term, backfill, mentions};
 
-pub use row::{is_same_policy, policy_rows};
+pub use row::{is_same_policy, policies as stored_policies, policy_rows};
 
 /// The policies of the clusters that a question is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -128,9 +128,7 @@ impl Policies {
 
     /// The number of the policy that applies to a cluster at a time in microseconds.
     pub(crate) fn number_at(&self, cluster: &str, time: i64) -> usize {
-        let Some(starts) = self.starts.get(cluster) else { return 0 };
-        let after = starts.partition_point(|(start, _)| start.as_microsecond() <= time);
-        starts[after.saturating_sub(1)].1
+        self.starts.get(cluster).and_then(|starts| in_force(starts, time)).copied().unwrap_or(0)
     }
 
     /// A policy by its number, for masks, owners and backfill.
@@ -144,7 +142,8 @@ impl Policies {
     }
 
     /// The SQL expression for the number of the policy of a GPU span. It is constant where all policies
-    /// judge machines in the same way, so that nothing is computed for each of millions of spans.
+    /// judge machines in the same way, so that nothing is computed for each of millions of spans. A cluster
+    /// of which nothing is known here, not even its manifest, is judged by the reader's own policy.
     pub(crate) fn number_sql(&self) -> String {
         let mut numbers = self.starts.values().flatten().map(|(_, number)| *number);
         let first = numbers.next().unwrap_or(0);
@@ -155,7 +154,12 @@ impl Policies {
                 && one.researcher_owned == other.researcher_owned
         };
         match numbers.all(is_same) {
-            true => first.to_string(),
+            true if is_same(0) => first.to_string(),
+            true => {
+                let quoted = |name: &String| format!("'{}'", name.replace('\'', "''"));
+                let known = self.starts.keys().map(quoted).collect::<Vec<_>>().join(", ");
+                format!("CASE WHEN cluster IN ({known}) THEN {first} ELSE 0 END")
+            }
             false => "policy_of(cluster, start_time)".to_owned(),
         }
     }
@@ -176,10 +180,71 @@ impl Policies {
     }
 }
 
-/// The policy of now, by what a lake stores and by the reader's own.
-pub async fn current_policy(lake: &Lake, own: &Judgement) -> Result<Judgement> {
+/// What applies at a time in microseconds, of what applies from some times on, in their order. The first
+/// also applies before.
+fn in_force<T>(starts: &[(Timestamp, T)], time: i64) -> Option<&T> {
+    let after = starts.partition_point(|(start, _)| start.as_microsecond() <= time);
+    starts.get(after.saturating_sub(1)).map(|(_, value)| value)
+}
+
+/// The policy that was in force at a time, of those that [`stored_policies`] returns.
+pub fn policy_at(stored: &[(Timestamp, Judgement)], time: Timestamp) -> Option<&Judgement> {
+    in_force(stored, time.as_microsecond())
+}
+
+/// The policy that a collection stores: that of the configuration. A part that the configuration does not
+/// give, such as imported masks, stays as the newest stored policy has it.
+pub fn collected_policy(own: &Judgement, cluster: &str, newest: Vec<SitePolicy>) -> Judgement {
+    let Some((_, mut policy)) = row::policies(cluster, newest).pop() else { return own.clone() };
+    let given = Part::ALL.into_iter().filter(|part| part.is_overridden(own, &policy, cluster));
+    given.collect::<Vec<Part>>().iter().for_each(|part| part.put(own, &mut policy, cluster));
+    policy
+}
+
+/// The policies of now.
+#[derive(Clone, Debug)]
+pub struct CurrentPolicy {
+    /// Class names and models, and the rules of all clusters together.
+    pub(crate) all: Judgement,
+    of_cluster: BTreeMap<String, Judgement>,
+    /// That of clusters without a stored policy.
+    own: Judgement,
+}
+
+impl CurrentPolicy {
+    fn new(policies: Policies) -> CurrentPolicy {
+        let of = |version: &Judgement| Judgement {
+            class_names: policies.newest.class_names.clone(),
+            devices: policies.newest.devices.clone(),
+            hidden_families: policies.newest.hidden_families.clone(),
+            ..version.clone()
+        };
+        let of_cluster = |(cluster, starts): (&String, &Vec<(Timestamp, usize)>)| {
+            let (_, newest) = starts.last()?;
+            Some((cluster.clone(), of(policies.numbered(*newest))))
+        };
+        CurrentPolicy {
+            of_cluster: policies.starts.iter().filter_map(of_cluster).collect(),
+            own: of(&policies.versions[0]),
+            all: policies.newest,
+        }
+    }
+
+    /// The reader's own policy alone.
+    pub fn own(own: &Judgement) -> CurrentPolicy {
+        CurrentPolicy::new(Policies::own(own))
+    }
+
+    /// The policy of a cluster.
+    pub fn of(&self, cluster: &str) -> &Judgement {
+        self.of_cluster.get(cluster).unwrap_or(&self.own)
+    }
+}
+
+/// The policies of now, by what a lake stores and by the reader's own.
+pub async fn current_policy(lake: &Lake, own: &Judgement) -> Result<CurrentPolicy> {
     let trackers = lake.trackers().await?;
-    Ok(Policies::read(lake, &trackers, &[], own).await?.0.newest)
+    Ok(CurrentPolicy::new(Policies::read(lake, &trackers, &[], own).await?.0))
 }
 
 /// Whether the answer of a statement depends on the site policy.

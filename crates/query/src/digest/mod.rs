@@ -47,7 +47,7 @@ pub async fn digest(lake: &Lake, digest: &Digest, question: &Question) -> Result
     let shares = match &digest.shares {
         Some(shares) => {
             let policy = current_policy(lake, &question.judgement).await?;
-            Some(shares.of(&parts, &reports, &policy, question))
+            Some(shares.of(&parts, &reports, &policy.all, question))
         }
         None => None,
     };

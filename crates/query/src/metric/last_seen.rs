@@ -9,7 +9,7 @@ use lake::{Lake, Version};
 use record::Live;
 use report::Family;
 
-use crate::{Judgement, Memory};
+use crate::{CurrentPolicy, Judgement, Memory};
 
 use super::recent_use::recent_use;
 use super::{COMPATIBLE_PAGES, CompatiblePage, MetricOptions, own};
@@ -75,8 +75,8 @@ impl LastSeen {
     }
 
     /// What was seen, in our names.
-    pub fn state(&self, options: &MetricOptions, judgement: &Judgement) -> Vec<Family> {
-        own::state(&self.lives, options, judgement)
+    pub fn state(&self, options: &MetricOptions, policy: &CurrentPolicy) -> Vec<Family> {
+        own::state(&self.lives, options, policy)
     }
 
     /// The clusters of SLURM, which the pages of other exporters can be about.

@@ -86,7 +86,7 @@ pub(super) fn by_pattern(devices: &[Device]) -> Vec<Device> {
 }
 
 /// The policies of a cluster, in order of time.
-pub(super) fn policies(cluster: &str, mut rows: Vec<SitePolicy>) -> Vec<(Timestamp, Judgement)> {
+pub fn policies(cluster: &str, mut rows: Vec<SitePolicy>) -> Vec<(Timestamp, Judgement)> {
     rows.sort_unstable_by(|one, other| one.compare_key(other));
     let mut by_time: BTreeMap<Timestamp, Vec<SitePolicy>> = BTreeMap::new();
     for row in rows {

@@ -125,10 +125,47 @@ fn spans_have_no_policy_of_their_own_where_all_policies_judge_machines_the_same(
     let masked = masked("gpu1", "broken");
     let varying = "policy_of(cluster, start_time)";
     assert_eq!(number(&none, stored(&[(MARCH, &one), (MARCH + DAY, &masked)])), varying);
+    // So is a cluster of which there is not even a manifest.
+    let one = stored(&[(MARCH, &masked)]);
+    let of_known = "CASE WHEN cluster IN ('alder') THEN 1 ELSE 0 END";
+    assert_eq!(number(&none, one.clone()), of_known);
+    assert_eq!(number(&masked, one), "0");
     // A cluster without a stored policy is judged by the reader's own.
     let mut with_other = stored(&[(MARCH, &masked)]);
     with_other.insert("birch".to_owned(), Vec::new());
     assert_eq!(number(&none, with_other), varying);
+}
+
+#[test]
+fn a_collection_stores_what_its_configuration_gives_and_leaves_the_rest() {
+    let newest =
+        |policy: &Judgement| policy_rows(policy, "alder", "gpureports", time(MARCH), time(MARCH));
+    let imported = masked("gpu1", "broken");
+    let collected = |own: &Judgement| collected_policy(own, "alder", newest(&imported));
+    assert_eq!(collected(&Judgement::default()), imported);
+    let own = backfill("alder", &["scavenge"]);
+    assert_eq!(collected(&own), Judgement { masks: imported.masks.clone(), ..own });
+    let own = masked("gpu2", "slow");
+    assert_eq!(collected(&own), own);
+    assert_eq!(collected_policy(&own, "alder", Vec::new()), own);
+}
+
+#[test]
+fn each_cluster_is_judged_by_its_own_policy_of_now() {
+    let mut of_two =
+        stored(&[(MARCH, &masked("gpu1", "broken")), (MARCH + DAY, &masked("gpu2", "slow"))]);
+    of_two.insert("birch".to_owned(), Vec::new());
+    let policy = CurrentPolicy::new(Policies::new(&masked("gpu3", "mine"), BTreeMap::new()));
+    assert_eq!(policy.of("alder").mask("gpu3"), Some("mine"));
+    let policy = CurrentPolicy::new(Policies::new(&Judgement::default(), of_two));
+    for (cluster, machine, expected) in [
+        ("alder", "gpu1", None),
+        ("alder", "gpu2", Some("slow")),
+        ("birch", "gpu2", None),
+        ("cedar", "gpu2", None),
+    ] {
+        assert_eq!(policy.of(cluster).mask(machine), expected, "{cluster} {machine}");
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use record::Live;
 use report::Family;
 
 use super::MetricOptions;
-use crate::Judgement;
+use crate::{CurrentPolicy, Judgement};
 
 pub(super) use health::health;
 
@@ -25,15 +25,19 @@ pub fn own(
     now: Timestamp,
 ) -> Vec<Family> {
     let mut families = health(lives, now);
-    families.extend(state(lives, options, judgement));
+    families.extend(state(lives, options, &CurrentPolicy::own(judgement)));
     families
 }
 
 /// What was seen. It is the same until somebody looks again.
-pub(super) fn state(lives: &[Live], options: &MetricOptions, judgement: &Judgement) -> Vec<Family> {
+pub(super) fn state(
+    lives: &[Live],
+    options: &MetricOptions,
+    policy: &CurrentPolicy,
+) -> Vec<Family> {
     let mut families = nodes::nodes(lives, options);
     families.extend(jobs::jobs(lives, options));
-    families.extend(pool::gpu_slots(lives, judgement));
+    families.extend(pool::gpu_slots(lives, policy));
     families.extend(pool::daemons(lives));
     families.extend(recent::recent_use(lives));
     families

@@ -7,10 +7,10 @@ use report::Family;
 
 use super::super::seconds_of;
 use super::super::sums::Sums;
-use crate::Judgement;
+use crate::{CurrentPolicy, Judgement};
 
 /// The GPUs of a pool whose slots offer one GPU twice.
-pub(super) fn gpu_slots(lives: &[Live], judgement: &Judgement) -> Vec<Family> {
+pub(super) fn gpu_slots(lives: &[Live], policy: &CurrentPolicy) -> Vec<Family> {
     let mut seen_time = Family::gauge(
         "plimsoll_slot_gpus_timestamp_seconds",
         "seconds",
@@ -35,6 +35,7 @@ pub(super) fn gpu_slots(lives: &[Live], judgement: &Judgement) -> Vec<Family> {
     for live in lives {
         let cluster = live.cluster.as_str();
         let Some(Seen { time, rows }) = &live.gpus else { continue };
+        let judgement = policy.of(cluster);
         seen_time.push(&[cluster], seconds_of(*time));
         let (mut by_state, mut by_class) = (Sums::default(), Sums::default());
         let prioritized: HashSet<&str> =
