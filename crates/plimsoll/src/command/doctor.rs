@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use futures::{StreamExt, TryStreamExt, stream};
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::{Lake, Place, Trackers};
 use record::{Collection, Record};
@@ -363,12 +365,19 @@ fn slurm(cluster: &Cluster, machine: &dyn Machine, past: &Past) -> Vec<Check> {
         checks.extend(slurm_settings::recording(&SlurmSettings {
             controller: &config,
             database: database.as_deref().map_or("", database_settings),
-            has_gpus: nodes.is_ok_and(|nodes| has_gpus(nodes.as_bytes())),
+            has_gpus: nodes.as_ref().is_ok_and(|nodes| has_gpus(nodes.as_bytes())),
         }));
+        if let Err(failure) = nodes {
+            let unknown = slurm_settings::unknown_gpus(&config, &failure.to_string());
+            if let Some(unknown) = unknown {
+                checks.retain(|check| check.what != unknown.what);
+                checks.push(unknown);
+            }
+        }
     }
     checks.push(others(live::text(machine, &sacct_users()), setting(&config, "PrivateData")));
     match database {
-        Ok(text) => checks.extend(slurm_settings::purging(&text, past.pace)),
+        Ok(text) => checks.extend(slurm_settings::purging(&text, &past.pace)),
         Err(failure) => checks.push(slurm_settings::unknown_purging(&failure.to_string())),
     }
     checks
@@ -532,7 +541,7 @@ impl Past {
             Ok((runs, executions)) => {
                 past.pace = CollectionPace::of(&runs, cluster.kind, now);
                 past.executions_a_day = executions;
-                past.checks.push(last_collection(&runs, cluster.kind, now));
+                past.checks.push(last_collection(&of_last_day(runs), cluster.kind, now));
             }
             Err(error) => past.checks.push(Check::fail(
                 "history",
@@ -543,14 +552,14 @@ impl Past {
         past
     }
 
-    /// The runs of the last day, and how many executions end in a day.
+    /// The runs so far, and how many executions end in a day.
     async fn history(
         lake: &Lake,
         cluster: &Cluster,
         now: Timestamp,
         config: &Config,
     ) -> Result<(Vec<Collection>, BTreeMap<String, u64>)> {
-        let runs = last_runs(lake, &cluster.name).await?;
+        let runs = runs(lake, &cluster.name).await?;
         let executions = match cluster.kind {
             Kind::Slurm => BTreeMap::new(),
             Kind::Htcondor => htcondor::executions_a_day(lake, &cluster.name, now, config).await?,
@@ -559,14 +568,26 @@ impl Past {
     }
 }
 
-/// The runs of sources on the last day that has any.
-async fn last_runs(lake: &Lake, cluster: &str) -> Result<Vec<Collection>> {
-    let files = lake.files(&Collection::TABLE, &Trackers::new()).await?;
-    let last = files.iter().filter(|file| file.cluster == cluster).max_by_key(|file| file.date);
-    match last {
-        Some(file) => lake.read(cluster, &file.meta.location).await,
-        None => Ok(Vec::new()),
-    }
+/// The runs of sources on the last days that have any, as many as a scheduler may keep its rows for.
+async fn runs(lake: &Lake, cluster: &str) -> Result<Vec<Collection>> {
+    const MOST_DAYS: usize = 3 * 366;
+    const AT_ONCE: usize = 16;
+    let mut files = lake.files(&Collection::TABLE, &Trackers::new()).await?;
+    files.retain(|file| file.cluster == cluster);
+    files.sort_by_key(|file| std::cmp::Reverse(file.date));
+    files.truncate(MOST_DAYS);
+    let days = files.iter().map(|file| lake.read::<Collection>(cluster, &file.meta.location));
+    let days: Vec<Vec<Collection>> =
+        stream::iter(days).buffer_unordered(AT_ONCE).try_collect().await?;
+    Ok(days.into_iter().flatten().collect())
+}
+
+/// The runs of the last day that has any.
+fn of_last_day(mut runs: Vec<Collection>) -> Vec<Collection> {
+    let date = |run: &Collection| run.start_time.to_zoned(TimeZone::UTC).date();
+    let last = runs.iter().map(date).max();
+    runs.retain(|run| Some(date(run)) == last);
+    runs
 }
 
 fn last_collection(runs: &[Collection], kind: Kind, now: Timestamp) -> Check {

@@ -231,7 +231,48 @@ fn a_purge_is_a_note_while_collections_come_in_time_and_a_warning_before_data_is
     check(40, "FAIL", 1);
 }
 
-/// A pool of two access points. `condor_history` refuses `-version`, as real releases do.
+#[test]
+fn a_long_pause_is_told_though_a_collection_has_just_ended_it() {
+    let folder = tempfile::tempdir().unwrap();
+    slurm(folder.path());
+    configure(folder.path(), MAPLE);
+    settings(
+        folder.path(),
+        "AccountingStorageTRES = cpu,gres/gpu\\nJobAcctGatherType = jobacct_gather/cgroup",
+        "PurgeJobAfter = NONE\\nPurgeStepAfter = 30 days",
+    );
+    collected(folder.path(), "maple", "sacct", 24 * 40);
+    collected(folder.path(), "maple", "sacct", 0);
+    let (status, lines) = findings(folder.path());
+    assert_eq!(status, 1);
+    let begin = "FAIL  maple: PurgeStepAfter: slurmdbd deletes job steps after 30 days; the longest \
+                 time without a collection was 40 days; the CPU time and peak memory of jobs of the \
+                 time between is lost; ";
+    assert!(lines.iter().any(|line| line.starts_with(begin)), "{lines:#?}");
+}
+
+#[test]
+fn a_check_of_gpus_that_could_not_be_made_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    slurm(folder.path());
+    configure(folder.path(), MAPLE);
+    program(
+        folder.path(),
+        "scontrol",
+        "case \"$*\" in\n--version) echo slurm 26.05.0 ;;\n\
+         'show config') printf 'ClusterName = maple\\nAccountingStorageType = accounting_storage/slurmdbd\\n\
+         AccountingStorageTRES = cpu,mem\\nJobAcctGatherType = jobacct_gather/cgroup\\n' ;;\n\
+         *) echo 'no such node' >&2; exit 1 ;;\nesac",
+    );
+    let (_, lines) = findings(folder.path());
+    let begin = "warn  maple: AccountingStorageTRES: cpu,mem: whether nodes have GPUs could not be \
+                 checked: scontrol failed";
+    assert!(lines.iter().any(|line| line.starts_with(begin)), "{lines:#?}");
+    let said = run(folder.path(), &["test"]);
+    assert!(!said.stdout.contains("ok    maple: AccountingStorageTRES"), "{}", said.stdout);
+}
+
+/// A pool of two access points, which have executions. `condor_history` refuses `-version`, as real releases do.
 fn pool(folder: &Path, settings: &str, ap2: &str) {
     let version = "*-version*) echo '$CondorVersion: 25.0.13 $' ;;";
     let answers = |first: &str, others: &str| format!("case \"$*\" in\n{first}\n{others}\nesac");
@@ -240,7 +281,8 @@ fn pool(folder: &Path, settings: &str, ap2: &str) {
     let ap2 = format!("*ap2*) {ap2} ;;\n*) true ;;");
     program(folder, "condor_q", &answers(version, &ap2));
     let refused = "*-version*) echo 'Error: Unknown argument -version' >&2; exit 1 ;;";
-    program(folder, "condor_history", &answers(refused, "*) true ;;"));
+    let execution = r#"*) echo '[{"GlobalJobId":"ap1#7.0#1"}]' ;;"#;
+    program(folder, "condor_history", &answers(refused, execution));
     let settings = format!(
         "'-schedd -name ap'?' ENABLE_HISTORY_ROTATION MAX_HISTORY_LOG MAX_HISTORY_ROTATIONS \
          MAX_EPOCH_HISTORY_LOG MAX_EPOCH_HISTORY_ROTATIONS') printf '{settings}' ;;"
@@ -270,17 +312,53 @@ fn a_pool_and_each_of_its_access_points_is_tried() {
         assert!(line.starts_with(begin), "{line}\ndoes not begin with\n{begin}");
     }
     let said = run(folder.path(), &["test"]);
-    for line in [
-        "ok    pool: condor_q: CondorVersion: 25.0.13",
-        "ok    pool: access points: ap1, ap2",
-        "ok    pool: MAX_HISTORY_LOG: ap1 keeps at least 40 MiB of ended jobs; Plimsoll reads executions from the epoch history instead",
-    ] {
+    for line in
+        ["ok    pool: condor_q: CondorVersion: 25.0.13", "ok    pool: access points: ap1, ap2"]
+    {
         assert!(
             said.stdout.contains(&format!("{line}\n")),
             "{line} is missing in\n{}",
             said.stdout
         );
     }
+    // Nobody reads the history of jobs here.
+    assert!(!said.stdout.contains(" MAX_HISTORY_LOG"), "{}", said.stdout);
+}
+
+#[test]
+fn an_access_point_that_records_no_executions_is_told_with_the_line_to_change() {
+    let check = |printed: &str, expected: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        slurm(folder.path());
+        configure(folder.path(), POOL);
+        pool(folder.path(), DEFAULTS, "true");
+        program(folder.path(), "condor_history", "echo '[]'");
+        program(
+            folder.path(),
+            "condor_config_val",
+            &format!(
+                "case \"$*\" in\n*' JOB_EPOCH_HISTORY') {printed} ;;\n*) printf '{DEFAULTS}' ;;\nesac"
+            ),
+        );
+        let (status, lines) = findings(folder.path());
+        assert_eq!(status, 1);
+        assert!(lines.iter().any(|line| line.starts_with(expected)), "{lines:#?}");
+        lines
+    };
+    let lines = check(
+        "echo 'Not defined'",
+        "FAIL  pool: epoch history: ap1: JOB_EPOCH_HISTORY is not defined, so no execution is recorded",
+    );
+    let line = "set JOB_EPOCH_HISTORY=$(SPOOL)/epoch_history on ap1";
+    assert!(lines.iter().any(|found| found.contains(line)), "{lines:#?}");
+    check(
+        "echo /var/spool/epoch_history",
+        "note  pool: epoch history: ap1: JOB_EPOCH_HISTORY is /var/spool/epoch_history, and no execution is in it yet",
+    );
+    check(
+        "exit 1",
+        "warn  pool: epoch history: ap1: `condor_history -epochs` prints no execution, and whether",
+    );
 }
 
 #[test]

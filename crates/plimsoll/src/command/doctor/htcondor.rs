@@ -76,7 +76,7 @@ fn commands(cluster: &Cluster, machine: &dyn Machine, past: &Past) -> Vec<Check>
             checks.push(access_points(&names));
             for name in &names {
                 checks.extend(access_point(machine, name));
-                checks.extend(kept_history(machine, name, past));
+                checks.extend(kept_history(machine, name, past, cluster.job_history.is_some()));
             }
         }
         Err(failure) => checks.push(Check::fail(
@@ -111,23 +111,61 @@ fn access_points(names: &[String]) -> Check {
 
 /// The findings about one access point: whether its queue and its history can be asked from here.
 fn access_point(machine: &dyn Machine, name: &str) -> Vec<Check> {
-    let queue = ["-name", name, "-allusers", "-totals"];
-    let history = ["-name", name, "-epochs", "-json", "-limit", "1", "-attributes", "GlobalJobId"];
-    [
-        ("queue", command("condor_q", &queue), "see that its schedd runs and that this machine may READ it"),
-        (
-            "history",
-            command("condor_history", &history),
-            "see that `condor_history -epochs` prints something there (JOB_EPOCH_HISTORY), and that \
-             this machine may READ it",
+    let failed = |what, failure: &Failure, remedy: &str| {
+        Check::fail(what, format!("{name}: {failure}"), remedy)
+    };
+    let mut checks = Vec::new();
+    let queue = command("condor_q", &["-name", name, "-allusers", "-totals"]);
+    if let Err(failure) = live::text(machine, &queue) {
+        let remedy = "see that its schedd runs and that this machine may READ it";
+        checks.push(failed("queue", &failure, remedy));
+    }
+    const EXECUTION: &str = "GlobalJobId";
+    let last = ["-name", name, "-epochs", "-json", "-limit", "1", "-attributes", EXECUTION];
+    match live::text(machine, &command("condor_history", &last)) {
+        Ok(text) if text.contains(EXECUTION) => {}
+        Ok(_) => checks.push(no_execution(machine, name)),
+        Err(failure) => {
+            let remedy = "see that `condor_history -epochs` works there, and that this machine may \
+                          READ it";
+            checks.push(failed("history", &failure, remedy));
+        }
+    }
+    checks
+}
+
+/// The finding about an access point whose epoch history is empty: whether it writes one at all.
+fn no_execution(machine: &dyn Machine, name: &str) -> Check {
+    const SETTING: &str = "JOB_EPOCH_HISTORY";
+    let what = "epoch history";
+    let line = format!("set {SETTING}=$(SPOOL)/epoch_history on {name} and run condor_reconfig");
+    let query = command("condor_config_val", &["-schedd", "-name", name, SETTING]);
+    match live::text(machine, &query).as_deref().map(str::trim) {
+        Ok("" | "Not defined") => Check::fail(
+            what,
+            format!(
+                "{name}: {SETTING} is not defined, so no execution is recorded: no CPU time, no \
+                 memory, no evictions"
+            ),
+            line,
         ),
-    ]
-    .into_iter()
-    .filter_map(|(what, command, remedy)| {
-        let failure: Failure = live::text(machine, &command).err()?;
-        Some(Check::fail(what, format!("{name}: {failure}"), remedy))
-    })
-    .collect()
+        Ok(file) => Check {
+            verdict: Verdict::Note,
+            ..Check::warn(
+                what,
+                format!("{name}: {SETTING} is {file}, and no execution is in it yet"),
+                "run `plimsoll test` again after a job has ended",
+            )
+        },
+        Err(failure) => Check::warn(
+            what,
+            format!(
+                "{name}: `condor_history -epochs` prints no execution, and whether the access point \
+                 records any could not be checked: {failure}"
+            ),
+            format!("if no job has ended yet, that is fine; otherwise {line}"),
+        ),
+    }
 }
 
 /// A history file of an access point, and the settings by which it is rotated.
@@ -136,9 +174,17 @@ struct HistoryCheck {
     setting: &'static str,
     rotations: &'static str,
     rows: &'static str,
-    /// What is lost when files are deleted; none for a history that Plimsoll does not read.
-    missing: Option<&'static str>,
+    /// What is lost when files are deleted.
+    missing: &'static str,
+    reader: HistoryReader,
     rotation: fn(&HistorySettings) -> Rotation,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum HistoryReader {
+    Plimsoll,
+    /// `condor_adstash`, which fills the server of `[cluster.job_history]`.
+    Adstash,
 }
 
 static HISTORY_CHECKS: [HistoryCheck; 2] = [
@@ -146,20 +192,22 @@ static HISTORY_CHECKS: [HistoryCheck; 2] = [
         setting: "MAX_EPOCH_HISTORY_LOG",
         rotations: "MAX_EPOCH_HISTORY_ROTATIONS",
         rows: "executions",
-        missing: Some("the history of executions, with CPU time, memory and evictions,"),
+        missing: "the history of executions, with CPU time, memory and evictions,",
+        reader: HistoryReader::Plimsoll,
         rotation: |settings| settings.epochs,
     },
     HistoryCheck {
         setting: "MAX_HISTORY_LOG",
         rotations: "MAX_HISTORY_ROTATIONS",
         rows: "ended jobs",
-        missing: None,
+        missing: "an ad that condor_adstash has not pushed to [cluster.job_history] by then",
+        reader: HistoryReader::Adstash,
         rotation: |settings| settings.jobs,
     },
 ];
 
 /// The findings about how long one access point keeps its history.
-fn kept_history(machine: &dyn Machine, name: &str, past: &Past) -> Vec<Check> {
+fn kept_history(machine: &dyn Machine, name: &str, past: &Past, has_adstash: bool) -> Vec<Check> {
     let unknown = |cause: String| {
         let seen = format!("{name}: how long executions are kept is not known: {cause}");
         let remedy = "run `condor_config_val MAX_EPOCH_HISTORY_LOG MAX_EPOCH_HISTORY_ROTATIONS` on \
@@ -175,7 +223,8 @@ fn kept_history(machine: &dyn Machine, name: &str, past: &Past) -> Vec<Check> {
     };
     let executions_a_day = past.executions_a_day.get(name).copied();
     let of_history = |check| of_history(check, &settings, name, executions_a_day, past);
-    HISTORY_CHECKS.iter().map(of_history).collect()
+    let is_read = |check: &&HistoryCheck| check.reader == HistoryReader::Plimsoll || has_adstash;
+    HISTORY_CHECKS.iter().filter(is_read).map(of_history).collect()
 }
 
 /// The size of the ad of an execution with its transfers, rounded up: those of HTCondor 25.14 had 5
@@ -189,17 +238,15 @@ fn of_history(
     executions_a_day: Option<u64>,
     past: &Past,
 ) -> Check {
-    let HistoryCheck { setting, rotations, rows, missing, rotation } = *check;
+    let HistoryCheck { setting, rotations, rows, missing, reader, rotation } = *check;
     let Some(bytes) = rotation(settings).least_bytes() else {
         return Check::ok(setting, format!("{name} never deletes {rows}"));
     };
     let kept = format!("{name} keeps at least {} MiB of {rows}", bytes / 1024 / 1024);
-    let Some(missing) = missing else {
-        let seen = format!("{kept}; Plimsoll reads executions from the epoch history instead");
-        return Check::ok(setting, seen);
-    };
     let line = format!("set a larger {setting} or {rotations} on {name}");
-    let Some(executions) = executions_a_day.filter(|executions| *executions > 0) else {
+    // The lake shows the pace of Plimsoll, not that of others.
+    let executions = executions_a_day.filter(|_| reader == HistoryReader::Plimsoll);
+    let Some(executions) = executions.filter(|executions| *executions > 0) else {
         let remedy =
             format!("{missing} is deleted with the oldest file; to keep it longer, {line}");
         return Check { verdict: Verdict::Note, ..Check::warn(setting, kept, remedy) };
@@ -209,7 +256,7 @@ fn of_history(
     let deleted = format!(
         "{kept}, and up to {executions} of them end in a day, so it deletes them by estimate"
     );
-    let finding = retention::check(setting, past.pace, estimate, &deleted, missing, &line);
+    let finding = retention::check(setting, &past.pace, estimate, &deleted, missing, &line);
     // An estimate does not prove that anything is lost.
     match finding.verdict {
         Verdict::Fail => Check { verdict: Verdict::Warn, ..finding },

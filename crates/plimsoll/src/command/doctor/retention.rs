@@ -7,15 +7,14 @@ use super::{Check, Verdict, shown};
 use crate::config::Kind;
 
 /// How often the job history of a cluster was collected, as the lake shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CollectionPace {
-    /// The longest time without a successful collection: on the last day that has any, and since
-    /// then. None if there was no collection yet.
-    longest_pause: Option<SignedDuration>,
+    /// When collections succeeded, in order, and now.
+    times: Vec<Timestamp>,
 }
 
 impl CollectionPace {
-    /// The pace of `runs`, which are those of the last day.
+    /// The pace of `runs` until now.
     pub(super) fn of(runs: &[Collection], kind: Kind, now: Timestamp) -> CollectionPace {
         let source = match kind {
             Kind::Slurm => "sacct",
@@ -23,16 +22,24 @@ impl CollectionPace {
         };
         let successes = runs.iter().filter(|run| run.source == source && run.error.is_none());
         let mut times: Vec<Timestamp> = successes.map(|run| run.start_time).collect();
+        times.push(now);
         times.sort_unstable();
-        let pauses = times.windows(2).map(|pair| pair[1].duration_since(pair[0]));
-        let since_last = times.last().map(|last| now.duration_since(*last));
-        CollectionPace { longest_pause: pauses.chain(since_last).max() }
+        CollectionPace { times }
+    }
+
+    /// The longest time without a successful collection, of those that ended within the last `retention`.
+    /// An earlier loss is not repeated for ever. None if there was no collection yet.
+    fn longest_pause(&self, retention: SignedDuration) -> Option<SignedDuration> {
+        let now = *self.times.last()?;
+        let pairs = self.times.windows(2).map(|pair| (pair[1].duration_since(pair[0]), pair[1]));
+        let recent = pairs.filter(|(_, end)| now.duration_since(*end) <= retention);
+        recent.map(|(pause, _)| pause).max()
     }
 
     /// How a retention compares with the pace: a note where data is collected in time, a warning
     /// where one more missed collection loses data, a failure where data is lost already.
-    pub(super) fn verdict(self, retention: SignedDuration) -> Verdict {
-        match self.longest_pause {
+    pub(super) fn verdict(&self, retention: SignedDuration) -> Verdict {
+        match self.longest_pause(retention) {
             Some(pause) if pause > retention => Verdict::Fail,
             Some(pause) if pause > retention / 2 => Verdict::Warn,
             Some(_) => Verdict::Note,
@@ -40,8 +47,8 @@ impl CollectionPace {
         }
     }
 
-    pub(super) fn sentence(self) -> String {
-        match self.longest_pause {
+    fn sentence(&self, retention: SignedDuration) -> String {
+        match self.longest_pause(retention) {
             Some(pause) => format!("the longest time without a collection was {}", shown(pause)),
             None => "nothing was collected yet".to_owned(),
         }
@@ -51,13 +58,13 @@ impl CollectionPace {
 /// The finding about data that a scheduler deletes after some time.
 pub(super) fn check(
     what: &'static str,
-    pace: CollectionPace,
+    pace: &CollectionPace,
     retention: SignedDuration,
     deleted: &str,
     missing: &str,
     line: &str,
 ) -> Check {
-    let seen = format!("{deleted} after {}; {}", shown(retention), pace.sentence());
+    let seen = format!("{deleted} after {}; {}", shown(retention), pace.sentence(retention));
     let days = (retention.as_hours() / 24).clamp(1, 3660);
     let remedy = match pace.verdict(retention) {
         Verdict::Fail => format!(
@@ -107,12 +114,32 @@ mod tests {
             run("sacct", "2026-11-14T08:00:00Z", Some("timed out")),
             run("sacct", "2026-11-14T11:00:00Z", None),
         ];
-        let pause = |now| CollectionPace::of(&runs, Kind::Slurm, time(now)).longest_pause;
+        let month = SignedDuration::from_hours(30 * 24);
+        let pause = |now| CollectionPace::of(&runs, Kind::Slurm, time(now)).longest_pause(month);
         // From 06:00 to 11:00: the failure at 08:00 collected nothing.
         assert_eq!(pause("2026-11-14T12:00:00Z"), Some(SignedDuration::from_hours(5)));
         assert_eq!(pause("2026-11-15T11:00:00Z"), Some(SignedDuration::from_hours(24)));
         let none = CollectionPace::of(&runs, Kind::Htcondor, time("2026-11-15T11:00:00Z"));
-        assert_eq!(none.longest_pause, None);
+        assert_eq!(none.longest_pause(month), None);
+    }
+
+    #[test]
+    fn a_pause_that_a_collection_ended_counts_until_a_retention_later() {
+        let runs = [
+            run("sacct", "2026-09-01T00:00:00Z", None),
+            // After 40 days.
+            run("sacct", "2026-10-11T00:00:00Z", None),
+            run("sacct", "2026-10-12T00:00:00Z", None),
+            run("sacct", "2026-10-24T00:00:00Z", None),
+            run("sacct", "2026-11-07T00:00:00Z", None),
+        ];
+        let verdict = |collections: usize, now: &str| {
+            let pace = CollectionPace::of(&runs[..collections], Kind::Slurm, time(now));
+            pace.verdict(SignedDuration::from_hours(30 * 24))
+        };
+        assert_eq!(verdict(2, "2026-10-11T01:00:00Z"), Verdict::Fail);
+        assert_eq!(verdict(5, "2026-11-10T00:00:00Z"), Verdict::Fail);
+        assert_eq!(verdict(5, "2026-11-11T00:00:00Z"), Verdict::Note);
     }
 
     #[test]
@@ -126,8 +153,10 @@ mod tests {
             (Some(31), Verdict::Fail),
             (None, Verdict::Warn),
         ] {
-            let longest_pause = days.map(|days| SignedDuration::from_hours(24 * days));
-            assert_eq!(CollectionPace { longest_pause }.verdict(retention), verdict, "{days:?}");
+            let now = time("2026-11-15T00:00:00Z");
+            let last = days.map(|days| now - SignedDuration::from_hours(24 * days));
+            let pace = CollectionPace { times: last.into_iter().chain([now]).collect() };
+            assert_eq!(pace.verdict(retention), verdict, "{days:?}");
         }
     }
 }

@@ -142,8 +142,24 @@ pub(super) fn recording(settings: &SlurmSettings<'_>) -> Vec<Check> {
     RECORDING_CHECKS.iter().filter_map(of_setting).collect()
 }
 
+/// The finding if it is not known whether nodes have GPUs, and SLURM does not account for any.
+pub(super) fn unknown_gpus(controller: &str, cause: &str) -> Option<Check> {
+    let tres = setting(controller, "AccountingStorageTRES");
+    (!tres.is_some_and(counts_gpus)).then(|| {
+        Check::warn(
+            "AccountingStorageTRES",
+            format!(
+                "{}: whether nodes have GPUs could not be checked: {cause}",
+                tres.unwrap_or("not set")
+            ),
+            "see that `scontrol show node` works; if nodes have GPUs, add gres/gpu to \
+             AccountingStorageTRES in slurm.conf",
+        )
+    })
+}
+
 /// The findings about rows that slurmdbd deletes, by its output of `sacctmgr show configuration`.
-pub(super) fn purging(configuration: &str, pace: CollectionPace) -> Vec<Check> {
+pub(super) fn purging(configuration: &str, pace: &CollectionPace) -> Vec<Check> {
     let database = database_settings(configuration);
     let printed: Vec<(&PurgeCheck, &str)> = PURGE_CHECKS
         .iter()
@@ -169,7 +185,7 @@ pub(super) fn unknown_purging(cause: &str) -> Check {
     )
 }
 
-fn of_purge(check: &PurgeCheck, value: &str, pace: CollectionPace) -> Option<Check> {
+fn of_purge(check: &PurgeCheck, value: &str, pace: &CollectionPace) -> Option<Check> {
     let PurgeCheck { setting, rows, missing, use_of_rows } = *check;
     let retention = match purge(value) {
         Some(Purge::Never) => return None,
