@@ -157,6 +157,40 @@ pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
+/// Midnight in Chicago is 05:00 UTC.
+#[test]
+fn reprocess_derives_the_rows_of_an_import_as_they_were() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), MAPLE);
+    let old = folder.path().join("old");
+    origin(&old);
+    let waiting = "13 13 fit ann PENDING 2025-08-16T20:00:00 Unknown Unknown 0 1 1G _ _ _ _ sbatch";
+    // Measured in its processed row alone.
+    let bare = "14 14 fit ann FAILED 2025-08-16T08:00:00 2025-08-16T08:00:00 2025-08-16T10:00:00 7200 1 4G cpu=1 n1 _ _ sbatch";
+    raw(&old, "2025-08-16", &[waiting, bare]);
+    processed(&old, "2025-08-16", Times::Moments, &[("14", "ann", 8, 10, 1, 512.0, 1800.0)]);
+    assert_eq!(plimsoll(folder.path(), &WORDS).status, 0);
+    let asked = |statement: &str| {
+        let said = plimsoll(folder.path(), &["sql", statement, "--format", "csv"]);
+        assert_eq!(said.status, 0, "{}", said.stderr);
+        said.stdout.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let known = "SELECT state, partition, max_rss_mb, cpu_efficiency FROM job WHERE job_id = '14'";
+    assert_eq!(asked(known), ["FAILED,cpu,512.0,25.0"]);
+    let observed = "SELECT observed_time FROM job WHERE job_id = '13'";
+    assert_eq!(asked(observed), ["2025-08-17T05:00:00Z"]);
+    let all = "SELECT * FROM job ORDER BY job_id";
+    let before = asked(all);
+    assert_eq!(before.len(), 8);
+    for is_removed in [false, true] {
+        if is_removed {
+            fs::remove_dir_all(folder.path().join("data/processed/job")).unwrap();
+        }
+        assert_eq!(plimsoll(folder.path(), &["reprocess"]).status, 0);
+        assert_eq!(asked(all), before);
+    }
+}
+
 #[test]
 fn every_job_comes_once_whichever_file_knows_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use lake::{Archive, Asked, Change, Frame, Lake, LakeFile, Trackers, Writer, read_foreign};
-use record::{Collection, Job, Record, Reject, Text, is_final_state};
+use record::{Collection, Job, MergeOutcome, Record, Reject, Text};
 use source::origin::slurm_usage::{ProcessedDay, RawDays};
 use source::slurm::Sacct;
 use source::{Parsed, Parser, Rejected, parse};
@@ -87,34 +87,61 @@ pub(crate) fn is_archived_import(frame: &Frame) -> bool {
     frame.source().is_some_and(|source| [RAW, PROCESSED].contains(&source.as_str()))
 }
 
-/// Imports again from the archive, day by day.
+/// Imports again from the archive, day by day, as [`Import::day`] did.
 pub(crate) async fn import_archived(
     lake: &Lake,
     writer: &mut Writer,
     cluster: &str,
     archived: Vec<(Asked, Frame)>,
 ) -> Result<()> {
-    let mut days: BTreeMap<Date, Vec<(Asked, Frame)>> = BTreeMap::new();
+    let mut days: BTreeMap<(Date, Timestamp), Vec<(Asked, Frame)>> = BTreeMap::new();
     for (asked, frame) in archived {
-        days.entry(frame.day().context("a file of the archive without a day")?)
-            .or_default()
-            .push((asked, frame));
+        let day = frame.day().context("a file of the archive without a day")?;
+        days.entry((day, asked.run)).or_default().push((asked, frame));
     }
-    for (day, archived) in days {
+    for ((day, _), archived) in days {
         let (mut raw, mut processed) = (Vec::new(), Vec::new());
+        // Archives of earlier versions do not name the day's end.
+        let mut end_of_day = day.tomorrow()?.to_zoned(TimeZone::UTC)?.timestamp();
         for (asked, frame) in archived {
             let mut parser = Sacct::new(cluster, asked.time);
             lake::replay(&lake.frame(&frame).await?, &mut |piece| parser.push(piece))?;
             let is_raw = frame.source().is_some_and(|source| source == RAW);
             let jobs = if is_raw { &mut raw } else { &mut processed };
             jobs.extend(parser.finish().records);
+            end_of_day = asked.window.map_or(end_of_day, |(_, end)| end);
         }
-        let end_of_day = day.tomorrow()?.to_zoned(TimeZone::UTC)?.timestamp();
-        let mut jobs = better_of(raw, processed);
-        mark_imported(&mut jobs, end_of_day);
-        writer.upsert(&jobs).await?;
+        writer.upsert(&imported(raw, processed, end_of_day)).await?;
     }
     Ok(())
+}
+
+/// The jobs of both files of a day, each once. Where both have a job, its rows are merged column by column
+/// as observations are. The processed row was made of the raw one, which so counts as the later.
+fn imported(mut raw: Vec<Job>, mut processed: Vec<Job>, end_of_day: Timestamp) -> Vec<Job> {
+    mark_imported(&mut raw, end_of_day);
+    mark_imported(&mut processed, end_of_day);
+    let mut places: HashMap<(Text, Timestamp), usize> = HashMap::new();
+    let mut jobs = raw;
+    for (place, job) in jobs.iter().enumerate() {
+        places.insert((job.job_id.clone(), job.submit_time), place);
+    }
+    for mut job in processed {
+        let Some(&place) = places.get(&(job.job_id.clone(), job.submit_time)) else {
+            jobs.push(job);
+            continue;
+        };
+        let raw = &mut jobs[place];
+        let before = raw.observed_time - SignedDuration::from_micros(1);
+        job.observed_time = job.observed_time.min(before);
+        job.attempt = raw.attempt;
+        match raw.merge(&job) {
+            MergeOutcome::First => {}
+            MergeOutcome::Second => *raw = job,
+            MergeOutcome::New(merged) => *raw = *merged,
+        }
+    }
+    jobs
 }
 
 /// Says of jobs that they were imported, and when each was observed.
@@ -259,8 +286,9 @@ impl Import {
         files: &DayFiles,
         next: Option<Date>,
     ) -> Result<Option<Timestamp>> {
-        let mut jobs: Vec<Job> = Vec::new();
+        let (mut raw_jobs, mut processed_jobs) = (Vec::new(), Vec::new());
         let mut rejects: Vec<Reject> = Vec::new();
+        let mut run = None;
         let mut time = None;
         let mut seen = Seen::default();
 
@@ -279,9 +307,10 @@ impl Import {
         if let Some(text) = text {
             // Jobs of earlier days may end on one that has no file.
             let time = time.unwrap_or(end_of_day);
-            let parsed = self.parsed(RAW, day, time, &text).await?;
+            run = Some(time);
+            let parsed = self.parsed(RAW, day, (time, time), &text).await?;
             rejects.extend(self.rejects("slurm-usage raw", time.min(end_of_day), parsed.rejects));
-            jobs.extend(parsed.records);
+            raw_jobs = parsed.records;
         }
 
         if let Some(path) = &files.processed {
@@ -295,21 +324,22 @@ impl Import {
                 Ok(modified) => {
                     let processed_time = processed.processed_time.unwrap_or(modified);
                     let text = processed.end();
-                    let parsed = self.parsed(PROCESSED, day, processed_time, &text).await?;
+                    let run = run.unwrap_or(processed_time);
+                    let parsed = self.parsed(PROCESSED, day, (processed_time, run), &text).await?;
                     let time_seen = processed_time.min(end_of_day);
                     rejects.extend(self.rejects(
                         "slurm-usage processed",
                         time_seen,
                         parsed.rejects,
                     ));
-                    jobs = better_of(jobs, parsed.records);
+                    processed_jobs = parsed.records;
                     time = time.max(Some(processed_time));
                 }
                 Err(error) => self.unreadable(&error),
             }
         }
 
-        mark_imported(&mut jobs, end_of_day);
+        let jobs = imported(raw_jobs, processed_jobs, end_of_day);
         self.compare_with_lake(&jobs).await?;
         self.summary.jobs += jobs.len();
         self.summary.change += self.writer.upsert(&jobs).await?;
@@ -318,16 +348,18 @@ impl Import {
         Ok(time)
     }
 
-    /// Archives a text and parses it.
+    /// Archives a text and parses it. Both texts of a day have one `run`. The window is the day in the zone
+    /// of slurm-usage, which nothing else in the archive names.
     async fn parsed(
         &self,
         source: &str,
         day: Date,
-        time: Timestamp,
+        (time, run): (Timestamp, Timestamp),
         text: &[u8],
     ) -> Result<Parsed<Job>> {
-        let words = ["plimsoll", "import", "slurm-usage"].map(str::to_owned);
-        let asked = Asked { time, run: time, window: None, command: words.into(), failure: None };
+        let command = ["plimsoll", "import", "slurm-usage"].map(str::to_owned).into();
+        let window = Some((self.midnight(day)?, self.midnight(day.tomorrow()?)?));
+        let asked = Asked { time, run, window, command, failure: None };
         let mut archive = Archive::begin(&asked)?;
         archive.push(text);
         let (frame, _) = archive.finish()?;
@@ -495,26 +527,6 @@ fn observed(job: &Job, end_of_day: Timestamp) -> Timestamp {
     }
 }
 
-/// The jobs of both files, each once: as `sacct` printed it, unless only the processed row knows
-/// what it used, or how it ended.
-fn better_of(raw: Vec<Job>, processed: Vec<Job>) -> Vec<Job> {
-    let measured = |job: &Job| job.total_cpu_seconds.is_some() || job.max_rss_mb.is_some();
-    let worth = |job: &Job| (is_final_state(&job.state), measured(job));
-    let mut places: HashMap<(Text, Timestamp), usize> = HashMap::new();
-    let mut jobs = raw;
-    for (place, job) in jobs.iter().enumerate() {
-        places.insert((job.job_id.clone(), job.submit_time), place);
-    }
-    for job in processed {
-        match places.get(&(job.job_id.clone(), job.submit_time)) {
-            Some(&place) if worth(&job) > worth(&jobs[place]) => jobs[place] = job,
-            Some(_) => {}
-            None => jobs.push(job),
-        }
-    }
-    jobs
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -555,17 +567,49 @@ mod tests {
         );
     }
 
+    /// The time of the processed file is later.
     #[test]
-    fn what_sacct_printed_is_preferred_unless_it_says_less() {
-        let raw = |state: &str, cpu: &str| {
-            job(&format!("7|{state}|1755172800|1755172800|1755173400|600|{cpu}|1|n1"))
+    fn raw_and_processed_rows_of_a_job_complete_each_other() {
+        let end_of_day = time("2025-08-15T00:00:00Z");
+        let header = "JobID|State|ExitCode|Submit|Start|End|ElapsedRaw|MaxRSS|TotalCPU|AllocCPUS|Partition|NodeList";
+        let read = |written: &str, lines: &[&str]| {
+            let text = format!("{header}\n{}\n", lines.join("\n"));
+            parse(Sacct::new("maple", time(written)), text.as_bytes()).records
         };
-        let chosen = |one: Job, other: Job| better_of(vec![one], vec![other]).remove(0);
-        let (bare, measured) = (raw("COMPLETED", ""), raw("COMPLETED", "00:05:00"));
-        let other = raw("FAILED", "00:06:00");
-        assert_eq!(chosen(measured.clone(), other), measured);
-        assert_eq!(chosen(bare, measured.clone()), measured);
-        let elsewhere = job("8|COMPLETED|1755172800|1755172800|1755173400|600||1|n1");
-        assert_eq!(better_of(vec![measured], vec![elsewhere]).len(), 2);
+        let at = "1755172800|1755172800|1755173400|600";
+        let raw = read("2025-09-01T00:00:00Z", &[&format!("7|FAILED|3:0|{at}|||2||n1")]);
+        let lines = [
+            format!("7|COMPLETED||{at}|||1|cpu|n1"),
+            format!("7.batch|COMPLETED||{at}|1G|00:05:00|||"),
+            format!("8|COMPLETED||{at}|||1|cpu|n1"),
+        ];
+        let processed = read("2025-09-02T00:00:00Z", &lines.each_ref().map(String::as_str));
+        let jobs = imported(raw, processed, end_of_day);
+        let [seven, eight] = &jobs[..] else { panic!("{jobs:?}") };
+        // The raw row counts where both have a value.
+        assert_eq!(
+            (seven.state.as_str(), seven.exit_code, seven.alloc_cpus),
+            ("FAILED", Some(3), Some(2))
+        );
+        assert_eq!((seven.partition.as_deref(), seven.max_rss_mb), (Some("cpu"), Some(1024.0)));
+        // 300 of 2 × 600 CPU seconds.
+        assert_eq!(
+            (seven.usage_source.as_deref(), seven.cpu_efficiency),
+            (Some("slurm-usage"), Some(25.0))
+        );
+        assert_eq!(eight.job_id, "8");
+
+        // The raw file was written while the job ran.
+        let running =
+            read("2025-09-01T00:00:00Z", &["7|RUNNING||1755172800|1755172800|Unknown|60|||2||n1"]);
+        let ended = read(
+            "2025-09-02T00:00:00Z",
+            &lines[..2].iter().map(String::as_str).collect::<Vec<_>>(),
+        );
+        let jobs = imported(running, ended, end_of_day);
+        assert_eq!(
+            (jobs.len(), jobs[0].state.as_str(), jobs[0].elapsed_seconds),
+            (1, "COMPLETED", Some(600))
+        );
     }
 }
