@@ -19,6 +19,7 @@ use jiff::{SignedDuration, Timestamp};
 use lake::{Change, Lake, LateSample, OpenJob, Writer};
 use query::Judgement;
 use record::{Collection, GpuSample, Job, Live, Reject, Text, is_nonsense};
+use source::slurm::Backfill;
 use source::{Machine, Parsed, Parser, Rejected};
 
 use crate::config::{Cluster, Kind};
@@ -33,6 +34,8 @@ pub(crate) struct Collector {
     summary: Summary,
     /// When this collection began.
     run: Timestamp,
+    /// The site policies in order of time. The first also applies before.
+    policies: Vec<(Timestamp, Judgement)>,
     /// Whether answers are archived: those that come from the archive are there already.
     archives: bool,
     /// What waits by the last look at SLURM's queue; none if there was none, or if it failed.
@@ -127,6 +130,7 @@ impl Collector {
             cluster: cluster.clone(),
             summary: Summary::default(),
             run,
+            policies: Vec::new(),
             archives: true,
             queue: None,
             access_points: None,
@@ -135,26 +139,42 @@ impl Collector {
         })
     }
 
-    /// The same for the answers of a collection that come from the archive.
+    /// The same for the answers of a collection that come from the archive. They are judged by the
+    /// policies of their time, and by the configuration if none is stored.
     pub(crate) async fn replaying(
         lake: &Lake,
         cluster: &Cluster,
         run: Timestamp,
+        policies: &[(Timestamp, Judgement)],
     ) -> Result<Collector> {
-        Ok(Collector { archives: false, ..Collector::open(lake, cluster, run).await? })
+        let policies = policies.to_vec();
+        Ok(Collector { archives: false, policies, ..Collector::open(lake, cluster, run).await? })
     }
 
     /// Stores the site policy of the configuration, with the time of this collection, if the newest
-    /// stored one is another. Without any rule there is nothing to store first.
-    pub(crate) async fn store_policy(&mut self, policy: &Judgement) -> Result<()> {
-        let rows =
-            query::policy_rows(policy, &self.cluster.name, "configuration", self.run, self.run);
+    /// stored one is another. Without any rule there is nothing to store first. A part that the
+    /// configuration does not give stays as it is stored.
+    pub(crate) async fn store_policy(&mut self, own: &Judgement) -> Result<()> {
+        let name = self.cluster.name.clone();
         let stored = self.writer.newest_policy().await?;
+        let policy = query::collected_policy(own, &name, stored.clone());
+        let rows = query::policy_rows(&policy, &name, "configuration", self.run, self.run);
         let is_first = stored.is_empty() && rows.len() == 1;
         if !is_first && !query::is_same_policy(&rows, &stored) {
             self.writer.put_policy(&rows).await?;
         }
+        self.policies = vec![(self.run, policy)];
         Ok(())
+    }
+
+    /// What counted as backfill at a time.
+    fn backfill_at(&self, time: Timestamp) -> Backfill {
+        let Some(policy) = query::policy_at(&self.policies, time) else {
+            return self.cluster.backfill.clone();
+        };
+        let place = policy.preemptible.iter().find(|place| place.cluster == self.cluster.name);
+        let place = place.cloned().unwrap_or_default();
+        Backfill { partitions: place.partitions, qos: place.qos }
     }
 
     pub(crate) async fn finish(mut self) -> Result<Summary> {

@@ -73,7 +73,7 @@ impl Collector {
             let Some(jobs) = looks.next_if(|next| is_about_jobs_of_scontrol(&next.asked)) else {
                 continue;
             };
-            let backfill = self.cluster.backfill.clone();
+            let backfill = self.backfill_at(time);
             let read = self.read_by(jobs, || {
                 Ok(gpu_samples(&name, time, &nodes.text()?, &jobs.text()?, &backfill))
             })?;

@@ -845,8 +845,8 @@ async fn a_policy_is_stored_when_it_changes_and_the_earlier_one_stays() {
         ("2026-03-02T00:00:00Z", backfill(&["scavenge"])),
         ("2026-03-02T00:05:00Z", backfill(&["scavenge"])),
         ("2026-03-03T00:00:00Z", backfill(&["scavenge", "short"])),
+        // A configuration that says nothing of it replaces nothing.
         ("2026-03-04T00:00:00Z", Judgement::default()),
-        ("2026-03-04T00:05:00Z", Judgement::default()),
     ] {
         let mut collector = Collector::open(&lake, &cluster(), time(at)).await.unwrap();
         collector.store_policy(&policy).await.unwrap();
@@ -865,7 +865,65 @@ async fn a_policy_is_stored_when_it_changes_and_the_earlier_one_stays() {
             "2026-03-03T00:00:00Z -",
             "2026-03-03T00:00:00Z scavenge",
             "2026-03-03T00:00:00Z short",
-            "2026-03-04T00:00:00Z -",
         ]
     );
+}
+
+/// The answers of a time are judged by the policy of that time, whatever the configuration says today.
+#[tokio::test]
+async fn reprocess_after_a_change_of_the_configuration_leaves_earlier_gpu_states() {
+    let site = site();
+    let backfill = |partitions: &[&str]| -> Vec<String> {
+        partitions.iter().map(|name| (*name).to_owned()).collect()
+    };
+    let configured = |partitions: &[&str]| Cluster {
+        backfill: Backfill { partitions: backfill(partitions), qos: Vec::new() },
+        ..cluster()
+    };
+    let policy = |partitions: &[&str]| {
+        let place = Preemptible {
+            cluster: cluster().name,
+            partitions: backfill(partitions),
+            qos: Vec::new(),
+        };
+        Judgement { preemptible: vec![place], ..Judgement::default() }
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let lake = lake(&folder.path().join("lake"));
+    for (moment, partitions) in [
+        ("2026-03-02T12:00:00Z", ["gpu"]),
+        ("2026-03-02T12:10:00Z", ["gpu"]),
+        ("2026-03-03T12:00:00Z", ["preempt"]),
+        ("2026-03-03T12:10:00Z", ["preempt"]),
+    ] {
+        let cluster = configured(&partitions);
+        let at = time(moment);
+        let machine: Arc<dyn Machine> =
+            Arc::new(Simulated { site: site.clone(), cluster: cluster.name.clone(), now: at });
+        let mut collector = Collector::open(&lake, &cluster, at).await.unwrap();
+        collector.store_policy(&policy(&partitions)).await.unwrap();
+        collector.moments(&[machine], &ProgressBar::hidden()).await.unwrap();
+        collector.finish().await.unwrap();
+    }
+    let states = async |lake: &Lake| (rows::<GpuSpan>(lake).await, rows::<GpuSample>(lake).await);
+    let was = states(&lake).await;
+    // Jobs of the partition gpu are backfill on the first day, and primary on the second.
+    let (spans, samples) = &was;
+    assert!(spans.iter().any(|span| span.backfill_user.is_some()), "{spans:?}");
+    assert!(spans.iter().all(|span| span.primary_user.is_none()), "{spans:?}");
+    assert!(samples.iter().any(|sample| sample.primary_user.is_some()), "{samples:?}");
+    for (number, today) in
+        [configured(&["gpu"]), configured(&["none"]), cluster()].iter().enumerate()
+    {
+        let derived = Lake::create(&folder.path().join(number.to_string())).unwrap();
+        reprocess::derive(&lake, &derived, today, None).await.unwrap();
+        assert_eq!(states(&derived).await, was);
+    }
+    // Without a stored policy the configuration applies.
+    std::fs::remove_dir_all(lake.folder().unwrap().join("processed/site_policy")).unwrap();
+    let derived = Lake::create(&folder.path().join("none")).unwrap();
+    reprocess::derive(&lake, &derived, &cluster(), None).await.unwrap();
+    let (spans, samples) = states(&derived).await;
+    assert!(spans.iter().any(|span| span.primary_user.is_some()));
+    assert!(samples.iter().all(|sample| sample.backfill_user.is_none()));
 }

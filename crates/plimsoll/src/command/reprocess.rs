@@ -10,7 +10,8 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use lake::{Asked, Change, Frame, Lake, LakeFile, Trackers, Writer};
-use record::{GpuSample, GpuSpan, Job, NodeSpan, QueueSpan, Record, Reject};
+use query::Judgement;
+use record::{GpuSample, GpuSpan, Job, NodeSpan, QueueSpan, Record, Reject, SitePolicy};
 
 use crate::cli::Reprocess;
 use crate::collector::{Answer, Collector, is_about_jobs_of_scontrol};
@@ -130,9 +131,10 @@ async fn replay(
     for (asked, frame) in archived {
         runs.entry(asked.run).or_default().push((asked, frame));
     }
+    let policies = policies(lake, &cluster.name).await?;
     for (run, answers) in runs {
         progress.set_message(format!("the collection of {}", run.strftime("%Y-%m-%d %H:%M:%S")));
-        let mut collector = Collector::replaying(derived, cluster, run).await?;
+        let mut collector = Collector::replaying(derived, cluster, run, &policies).await?;
         let (mut windows, looks): (Vec<_>, Vec<_>) =
             answers.into_iter().partition(|(asked, _)| asked.window.is_some());
         for program in PROGRAMS {
@@ -165,6 +167,18 @@ async fn replay(
     }
     progress.finish_and_clear();
     Ok(())
+}
+
+/// The site policies that are stored for a cluster: what counted as backfill when an answer came does not
+/// follow from the configuration of today.
+async fn policies(lake: &Lake, cluster: &str) -> Result<Vec<(Timestamp, Judgement)>> {
+    let mut rows: Vec<SitePolicy> = Vec::new();
+    for file in lake.files(&SitePolicy::TABLE, &Trackers::new()).await? {
+        if file.cluster == cluster {
+            rows.extend(lake.read(cluster, &file.meta.location).await?);
+        }
+    }
+    Ok(query::stored_policies(cluster, rows))
 }
 
 /// Looks in the order of the moments to which they belong. A look at jobs belongs to the one at nodes

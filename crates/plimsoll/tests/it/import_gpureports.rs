@@ -13,7 +13,7 @@ use rusqlite::Connection;
 
 use crate::import::{files, write};
 use crate::program::{Said, plimsoll};
-use crate::stub::configure;
+use crate::stub::{configure, program, run};
 
 const CHTC: &str = "[[cluster]]\nname = \"chtc\"\nkind = \"htcondor\"\n";
 const WORDS: [&str; 5] = ["import", "gpureports", "old", "--zone", "America/Chicago"];
@@ -536,10 +536,24 @@ fn owners_and_masks_of_gpureports_are_the_policy_of_the_imported_time() {
     assert_eq!(asked(folder.path(), policy), expected);
     let shown = "SELECT machine, owner_class FROM gpu_time ORDER BY machine";
     assert_eq!(asked(folder.path(), shown), ["g2.x.edu,institution-owned", "g3.x.edu,prioritized"]);
-    // Twice is once, and a later policy of the site takes its place from its own time on.
+    let lines = "# The owners and masks of gpureports, for plimsoll.toml:\n[gpu]\ninstitution_owned = [\"g2.x.edu\"]\n\n\
+                 [gpu.masks]\n\"*2003*\" = \"lab\"\n\"*G1.*\" = \"interactive: only\"\n";
+    assert_eq!(said.stdout, lines);
+    // Twice is once.
     let before = files(&folder.path().join("data/processed"));
     import(folder.path());
     assert_eq!(files(&folder.path().join("data/processed")), before);
+    // A collection leaves what its configuration says nothing of, and adds what it says.
+    program(folder.path(), "condor_status", "echo '[]'");
+    run(folder.path(), &["collect", "--days", "0"]);
+    assert_eq!(asked(folder.path(), policy), expected);
+    configure(folder.path(), &format!("{CHTC}[gpu]\nhidden_families = [\"A30\"]\n"));
+    run(folder.path(), &["collect", "--days", "0"]);
+    let newest =
+        "SELECT kind, pattern FROM site_policy WHERE valid_from > '2025-08-15' ORDER BY rule";
+    let kept =
+        ["policy,", "institution_owned,g2.x.edu", "mask,*G1.*", "mask,*2003*", "hidden_family,A30"];
+    assert_eq!(asked(folder.path(), newest), kept);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod policy;
 mod queue;
 
 use std::collections::HashMap;
+use std::io::{self, Write};
 
 use anyhow::Result;
 use indicatif::ProgressBar;
@@ -57,6 +58,9 @@ pub(crate) async fn run(config: &Config, arguments: &ImportGpureports) -> Result
     complain(&import.summary.text(&import.zone));
     if let Some(policy) = policy {
         complain(&import.store(&policy).await?);
+        if let Some(lines) = policy.lines(config) {
+            io::stdout().write_all(lines.as_bytes())?;
+        }
     }
     let is_clean = import.summary.is_clean();
     import.writer.finish().await?;

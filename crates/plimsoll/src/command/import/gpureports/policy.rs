@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use query::Judgement;
+use query::{Judgement, Pattern};
 
 use super::{Import, SOURCE};
 use crate::cli::ImportGpureports;
@@ -42,6 +42,31 @@ pub(super) fn read(
         imported.files.push(format!("{count} masks of {}", file.display()));
     }
     Ok((!imported.files.is_empty()).then_some(imported))
+}
+
+impl ImportedPolicy {
+    /// The lines of `plimsoll.toml` for the owners and masks that it lacks. Collections keep the stored ones
+    /// without them, but the configuration can then neither show nor change them.
+    pub(super) fn lines(&self, config: &Config) -> Option<String> {
+        let ImportedPolicy { policy, .. } = self;
+        let mut lacking = toml::Table::new();
+        if policy.institution_owned != config.judgement.institution_owned {
+            let owned: Vec<&str> =
+                policy.institution_owned.iter().map(|pattern| pattern.written()).collect();
+            lacking.insert("institution_owned".to_owned(), toml::Value::from(owned));
+        }
+        if policy.masks != config.judgement.masks {
+            let mask = |(pattern, reason): &(Pattern, String)| {
+                (pattern.written().to_owned(), toml::Value::from(reason.as_str()))
+            };
+            let masks: toml::Table = policy.masks.iter().map(mask).collect();
+            lacking.insert("masks".to_owned(), toml::Value::Table(masks));
+        }
+        let whole =
+            toml::Table::from_iter([("gpu".to_owned(), toml::Value::Table(lacking.clone()))]);
+        let note = "# The owners and masks of gpureports, for plimsoll.toml:";
+        (!lacking.is_empty()).then(|| format!("{note}\n{whole}"))
+    }
 }
 
 impl Import {
