@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use jiff::Timestamp;
 use report::{Cells, Columns, Grid, GridRow, Kind, Picture, Run, Unit, Value};
 
 use super::cells;
@@ -232,6 +233,7 @@ fn draw_longest_rows(
         Some(category) => category.name.as_str(),
         None => "",
     };
+    frame.svg.raw(format_args!("<g shape-rendering=\"crispEdges\">\n"));
     for (index, (row, runs)) in grid.rows.iter().zip(runs).enumerate() {
         let top = frame.plot.top + index as f64 * row_height;
         let mut elements = String::new();
@@ -271,25 +273,36 @@ fn draw_longest_rows(
         let runs: Vec<String> =
             runs.iter().map(|run| format!("{}*{}", run.category, run.end - run.start)).collect();
         frame.svg.raw(format_args!(
-            "<g class=\"row\" shape-rendering=\"crispEdges\"{words} data-runs=\"{}\">{elements}</g>\n",
+            "<g class=\"row\"{words} data-runs=\"{}\">{elements}</g>\n",
             runs.join(" "),
         ));
     }
+    frame.svg.raw(format_args!("</g>\n"));
 }
 
-/// For the page's script: where columns begin, what they are, and the names of the categories.
+/// For the page's script: where columns begin, what they are, and the names of the categories. Of times
+/// there is one more than columns, and the script makes the words of [`column_words`] of them: written
+/// out these would be twice as long.
 fn describe_columns(frame: &mut Frame, picture: &Picture, grid: &Grid, edges: &[f64]) {
     let edges: Vec<String> = edges.iter().map(|edge| Short(*edge).to_string()).collect();
-    let columns = 0..grid.columns.len();
-    let words: Vec<String> =
-        columns.map(|column| column_words(picture, grid, column, column + 1)).collect();
+    let (name, words) = match &grid.columns {
+        Columns::Times(times) => {
+            let zone = &picture.period.zone;
+            let written = |time: &Timestamp| time.to_zoned(zone.clone()).strftime(EDGE).to_string();
+            ("times", times.iter().map(written).collect())
+        }
+        Columns::Labels(labels) => ("columns", labels.clone()),
+    };
     frame.svg.raw(format_args!(
-        "<g class=\"columns\" data-edges=\"{}\" data-columns=\"{}\" data-categories=\"{}\"></g>\n",
+        "<g class=\"columns\" data-edges=\"{}\" data-{name}=\"{}\" data-categories=\"{}\"></g>\n",
         edges.join(" "),
         listed(words.iter().map(String::as_str)),
         listed(grid.categories.iter().map(|category| &*category.name)),
     ));
 }
+
+/// How the script reads the edge of a column: 16 characters of date and time, then the zone.
+const EDGE: &str = "%Y-%m-%d %H:%M %Z";
 
 /// What a row is, for who points at it.
 fn about(row: &GridRow) -> String {

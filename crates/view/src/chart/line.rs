@@ -36,17 +36,17 @@ pub(super) fn draw(picture: &Picture, series: &Series, style: &Style<'_>) -> Str
     draw_gaps(&mut frame, series, &stack, &x, style);
     let mut below = vec![0.0; buckets];
     for amounts in &series.stacked {
-        let (mut whole, mut part) = (String::new(), String::new());
+        let (mut whole, mut part) = (Band::default(), Band::default());
         for bucket in (0..buckets).filter(|bucket| stack[*bucket].is_some()) {
-            let shape = if is_partial(bucket) { &mut part } else { &mut whole };
+            let band = if is_partial(bucket) { &mut part } else { &mut whole };
             let amount = amounts.values.get(bucket).copied().flatten().unwrap_or(0.0);
             let (bottom, top) = (y(below[bucket]), y(below[bucket] + amount));
             below[bucket] += amount;
             if bottom - top > 0.0 {
-                let (left, width) = (Short(x(bucket)), Short(x(bucket + 1) - x(bucket)));
-                let _ = write!(shape, "M{left} {}h{width}V{}h-{width}z", Short(top), Short(bottom));
+                band.push(x(bucket), x(bucket + 1), top, bottom);
             }
         }
+        let (whole, part) = (whole.shape(), part.shape());
         let fill = style.theme.fill(amounts.kind);
         for (shape, fill) in [(whole, fill), (part, hatched(fill.color, style))] {
             if !shape.is_empty() {
@@ -57,17 +57,19 @@ pub(super) fn draw(picture: &Picture, series: &Series, style: &Style<'_>) -> Str
     }
     for (index, amounts) in series.lines.iter().enumerate() {
         let mut shape = String::new();
-        let mut before = None;
-        for bucket in 0..buckets {
-            let amount = amounts.values.get(bucket).copied().flatten();
-            if let Some(amount) = amount {
-                let (left, right, y) = (Short(x(bucket)), Short(x(bucket + 1)), Short(y(amount)));
-                let _ = match before {
-                    Some(_) => write!(shape, "V{y}H{right}"),
-                    None => write!(shape, "M{left} {y}H{right}"),
-                };
-            }
-            before = amount;
+        let mut start = 0;
+        let values: Vec<Option<f64>> =
+            (0..buckets).map(|bucket| amounts.values.get(bucket).copied().flatten()).collect();
+        // A stretch of one amount is one line.
+        for alike in values.chunk_by(|one, other| one == other) {
+            let (first, end) = (start, start + alike.len());
+            start = end;
+            let Some(amount) = alike[0] else { continue };
+            let (left, right, y) = (Short(x(first)), Short(x(end)), Short(y(amount)));
+            let _ = match first.checked_sub(1).and_then(|before| values[before]) {
+                Some(_) => write!(shape, "V{y}H{right}"),
+                None => write!(shape, "M{left} {y}H{right}"),
+            };
         }
         if amounts.kind == Kind::Granted {
             // It crosses areas of every colour.
@@ -84,6 +86,56 @@ pub(super) fn draw(picture: &Picture, series: &Series, style: &Style<'_>) -> Str
     }
     frame::time_axis(&mut frame, picture, &series.edges, true, style);
     frame.svg.finish(&picture.title)
+}
+
+/// One area of a stack. Neighbouring buckets share one outline: an outline for each would more than
+/// double the weight of a page.
+#[derive(Default)]
+struct Band {
+    /// Closed outlines of earlier stretches.
+    closed: String,
+    /// The upper edge of the open stretch from left to right: how high each step is, and where it ends.
+    upper: Vec<(String, String)>,
+    /// The lower edge of the open stretch from left to right: where each step begins, and how deep it is.
+    lower: Vec<(String, String)>,
+}
+
+impl Band {
+    fn push(&mut self, left: f64, right: f64, top: f64, bottom: f64) {
+        let [left, right, top, bottom] =
+            [left, right, top, bottom].map(|number| Short(number).to_string());
+        if self.upper.last().is_some_and(|(_, end)| *end != left) {
+            self.close();
+        }
+        match self.upper.last_mut() {
+            Some((height, end)) if *height == top => *end = right,
+            _ => self.upper.push((top, right)),
+        }
+        if self.lower.last().is_none_or(|(_, depth)| *depth != bottom) {
+            self.lower.push((left, bottom));
+        }
+    }
+
+    fn close(&mut self) {
+        let (upper, lower) = (std::mem::take(&mut self.upper), std::mem::take(&mut self.lower));
+        let (Some((start, _)), Some((top, _))) = (lower.first(), upper.first()) else { return };
+        self.closed += &format!("M{start} {top}");
+        for (index, (top, right)) in upper.iter().enumerate() {
+            if index > 0 {
+                self.closed += &format!("V{top}");
+            }
+            self.closed += &format!("H{right}");
+        }
+        for (left, bottom) in lower.iter().rev() {
+            self.closed += &format!("V{bottom}H{left}");
+        }
+        self.closed.push('z');
+    }
+
+    fn shape(mut self) -> String {
+        self.close();
+        self.closed
+    }
 }
 
 /// How the sums of partial buckets are drawn, which are compared with no other.
@@ -115,10 +167,14 @@ fn draw_gaps(
         return; // a line that stops is gap enough
     }
     let paint = frame.svg.paint(style.theme.fill(Kind::Unmeasured), true);
-    for (bucket, _) in stack.iter().enumerate().filter(|(_, sum)| sum.is_none()) {
-        let (left, right) = (x(bucket), x(bucket + 1));
-        let plot = frame.plot;
-        frame.svg.rect(left, plot.top, right - left, plot.height, &paint);
+    let mut start = 0;
+    for alike in stack.chunk_by(|one, other| one.is_none() == other.is_none()) {
+        let end = start + alike.len();
+        if alike[0].is_none() {
+            let (left, right, plot) = (x(start), x(end), frame.plot);
+            frame.svg.rect(left, plot.top, right - left, plot.height, &paint);
+        }
+        start = end;
     }
 }
 

@@ -4,7 +4,7 @@
 //! but the two files of [`page_style`] and [`page_script`].
 
 use maud::{Markup, html};
-use report::{Column, Report, Table, Value};
+use report::{Report, Table, Unit, Value};
 
 use crate::ending::{Line, ending, nothing};
 use crate::format::html_class;
@@ -76,14 +76,24 @@ impl Piece<'_> {
     /// A row a row, of the columns at these places.
     fn rows(&self, table: &Table, places: &[usize]) -> Markup {
         html! {
-            table { "\n"
-                thead { tr { @for place in places { (heading(&table.columns[*place])) } } } "\n"
+            table class=[column_classes(table, places)] { "\n"
+                thead {
+                    tr {
+                        @for (position, place) in places.iter().enumerate() {
+                            @let column = &table.columns[*place];
+                            th scope="col" class=[cell_class(column.unit, position)] {
+                                (visible(&column.heading))
+                            }
+                        }
+                    }
+                } "\n"
                 tbody { "\n"
                     @for (row, values) in table.rows.iter().enumerate() {
                         tr {
-                            @for &column in places {
+                            @for (position, &column) in places.iter().enumerate() {
                                 @let is_name = column == 0 && !table.columns[0].unit.is_numeric();
-                                (self.cell(table, row, column, &values[column], is_name))
+                                @let class = cell_class(table.columns[column].unit, position);
+                                (self.cell(table, row, column, &values[column], is_name, class))
                             }
                         } "\n"
                     }
@@ -100,7 +110,8 @@ impl Piece<'_> {
                         tr {
                             th scope="row" { (visible(&about.heading)) }
                             @for (row, values) in table.rows.iter().enumerate() {
-                                (self.cell(table, row, column, &values[column], false))
+                                @let class = html_class(about.unit);
+                                (self.cell(table, row, column, &values[column], false, class))
                             }
                         } "\n"
                     }
@@ -116,6 +127,7 @@ impl Piece<'_> {
         column: usize,
         value: &Value,
         is_name: bool,
+        class: Option<&str>,
     ) -> Markup {
         let unit = table.columns[column].unit;
         let shown = unit.show(value, &self.report.period.zone);
@@ -127,9 +139,9 @@ impl Piece<'_> {
         };
         html! {
             @if is_name {
-                th scope="row" class=[html_class(unit)] { (shown) }
+                th scope="row" class=[class] { (shown) }
             } @else {
-                td class=[html_class(unit)] { (shown) }
+                td class=[class] { (shown) }
             }
         }
     }
@@ -169,13 +181,48 @@ fn named(table: &Table, names: &[&str]) -> Vec<usize> {
     all(table).into_iter().filter(|place| names.contains(&&*table.columns[*place].name)).collect()
 }
 
-fn heading(column: &Column) -> Markup {
-    html! { th scope="col" class=[html_class(column.unit)] { (visible(&column.heading)) } }
+/// The style sheet knows this many columns of a table by their positions.
+const STYLED_COLUMNS: usize = 24;
+
+/// Classes of a table that say which of its columns are numbers or times, such as `n3 m4`. A class at
+/// each cell would be a fifth of a page's weight.
+fn column_classes(table: &Table, places: &[usize]) -> Option<String> {
+    let class = |(position, place): (usize, &usize)| {
+        let letter = column_letter(table.columns[*place].unit)?;
+        (position < STYLED_COLUMNS).then(|| format!("{letter}{}", position + 1))
+    };
+    let classes: Vec<String> = places.iter().enumerate().filter_map(class).collect();
+    (!classes.is_empty()).then(|| classes.join(" "))
+}
+
+/// The class of a cell whose table cannot say it.
+fn cell_class(unit: Unit, position: usize) -> Option<&'static str> {
+    html_class(unit).filter(|_| position >= STYLED_COLUMNS)
+}
+
+fn column_letter(unit: Unit) -> Option<char> {
+    html_class(unit)?.chars().next()
+}
+
+/// Styles the columns of [`column_classes`] as `.number` and `.moment` style a cell.
+fn column_rules() -> String {
+    let cells = |letter: char| {
+        let cell = |column| format!(".{letter}{column} tr>:nth-child({column})");
+        (1..=STYLED_COLUMNS).map(cell).collect::<Vec<_>>().join(",")
+    };
+    let (numbers, moments) = (cells('n'), cells('m'));
+    format!(
+        "{numbers} {{ text-align: right; }}\n\
+         {numbers},{moments} {{ white-space: nowrap; overflow-wrap: normal; min-width: 0; }}\n\
+         thead th {{ white-space: normal !important; }}\n"
+    )
 }
 
 /// The style sheet of all pages.
 pub fn page_style() -> String {
-    format!("{}{}{}", theme::PAGE_COLORS, include_str!("page.css"), theme::night_rules())
+    let [colors, page, night] =
+        [theme::PAGE_COLORS, include_str!("page.css"), &theme::night_rules()];
+    format!("{colors}{page}{}{night}", column_rules())
 }
 
 /// The script of all pages, which are whole without it.

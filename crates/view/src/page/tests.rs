@@ -1,5 +1,5 @@
 use jiff::tz::TimeZone;
-use report::{Coverage, Period, Unit};
+use report::{Column, Coverage, Period};
 
 use super::*;
 
@@ -49,10 +49,10 @@ fn check(layout: Layout, table: &str) {
 fn names_lead_to_their_pages_and_are_escaped() {
     check(
         Layout::Rows,
-        "><thead><tr><th scope=\"col\">User</th><th scope=\"col\" class=\"number\">Hours</th></tr></thead>\
+        " class=\"n2\"><thead><tr><th scope=\"col\">User</th><th scope=\"col\">Hours</th></tr></thead>\
          <tbody><tr><th scope=\"row\"><a href=\"users/?&quot;&lt;b&gt;\">&lt;b&gt;</a></th>\
-         <td class=\"number\">1.0</td></tr>\
-         <tr><th scope=\"row\">-</th><td class=\"number\">-</td></tr></tbody>",
+         <td>1.0</td></tr>\
+         <tr><th scope=\"row\">-</th><td>-</td></tr></tbody>",
     );
 }
 
@@ -70,9 +70,9 @@ fn few_rows_of_many_columns_lie_sideways() {
 fn a_brief_table_has_some_columns_and_all_of_them_behind_a_detail() {
     check(
         Layout::Brief(&["hours"]),
-        "><thead><tr><th scope=\"col\" class=\"number\">Hours</th></tr></thead>\
-         <tbody><tr><td class=\"number\">1.0</td></tr>\
-         <tr><td class=\"number\">-</td></tr></tbody>",
+        " class=\"n1\"><thead><tr><th scope=\"col\">Hours</th></tr></thead>\
+         <tbody><tr><td>1.0</td></tr>\
+         <tr><td>-</td></tr></tbody>",
     );
     let link = |_: &Table, _: usize, _: usize| None;
     let (report, layout) = (report(), Layout::Brief(&["hours"]));
@@ -84,6 +84,26 @@ fn a_brief_table_has_some_columns_and_all_of_them_behind_a_detail() {
 }
 
 #[test]
+fn columns_of_numbers_and_times_are_styled_by_their_positions() {
+    let mut report = report();
+    let hours = report.table.columns[1].clone();
+    report.table.columns.extend(vec![hours; STYLED_COLUMNS]);
+    report.table.columns[1].unit = Unit::Time;
+    for row in &mut report.table.rows {
+        row.extend(vec![Value::Unknown; STYLED_COLUMNS]);
+    }
+    let places = all(&report.table);
+    let classes = column_classes(&report.table, &places).unwrap();
+    assert!(classes.starts_with("m2 n3 n4 ") && classes.ends_with(" n24"), "{classes}");
+    assert_eq!(cell_class(Unit::Hours, 23), None);
+    assert_eq!(cell_class(Unit::Hours, 24), Some("number"));
+    let style = page_style();
+    for rule in [".n1 tr>:nth-child(1)", ".n24 tr>:nth-child(24)", ".m24 tr>:nth-child(24)"] {
+        assert!(style.contains(rule), "{rule}");
+    }
+}
+
+#[test]
 fn style_and_script_are_small() {
-    assert!(page_style().len() + page_script().len() < 20 * 1024);
+    assert!(page_style().len() + page_script().len() < 22 * 1024);
 }

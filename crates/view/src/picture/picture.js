@@ -6,7 +6,10 @@ for (const figure of document.querySelectorAll("figure.picture")) {
   if (rows.length === 0 || !columns) continue;
   const svg = figure.querySelector("svg");
   const edges = columns.dataset.edges.split(" ").map(Number);
-  const words = columns.dataset.columns.split("\n");
+  const { times, columns: labels } = columns.dataset;
+  const words = (times || labels).split("\n");
+  const between = (from, to) => `${from.slice(0, 16)} to ${from.slice(0, 10) === to.slice(0, 10) ? to.slice(11) : to}`;
+  const wordsOf = (column) => (times ? between(words[column], words[column + 1]) : words[column]);
   const categories = columns.dataset.categories.split("\n");
   for (const row of rows) {
     const title = row.querySelector("title") || row.parentNode.querySelector("title");
@@ -68,7 +71,7 @@ for (const figure of document.querySelectorAll("figure.picture")) {
     const x = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse()).x;
     let column = edges.findIndex((edge) => edge > x) - 1;
     if (column < 0) column = edges.length - 2;
-    tip.textContent = [row.dataset.about, words[column], categoryAt(row, column)].join("\n").trim();
+    tip.textContent = [row.dataset.about, wordsOf(column), categoryAt(row, column)].join("\n").trim();
     const left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 4);
     const top = Math.min(event.clientY + 14, innerHeight - tip.offsetHeight - 4);
     tip.style.left = `${left}px`;
