@@ -136,11 +136,19 @@ impl Away {
 /// words of a state are those of `scontrol show node`, or of the slots of an HTCondor machine, joined
 /// by `+`.
 ///
+/// - A node that does not respond counts as not responding even if it is drained: jobs could not start
+///   there after a resume. It does not if SLURM expects the silence, because the node reboots, powers
+///   down or is in maintenance.
+/// - A node that is drained during a maintenance counts as drained: an operator has to resume it, and
+///   the end of the maintenance does not bring it back.
+///
 /// A node that is powered down to save energy starts when a job needs it, and one that is reserved
 /// or planned is there for somebody: these three take jobs. SLURM prints a node that it reboots as
 /// `DOWN+REBOOT_ISSUED`, and removes that flag when the node does not come back in time.
 pub fn away(state: &str) -> Option<Away> {
     let has = |words: &[&str]| state.split('+').any(|word| words.contains(&word));
+    let is_silent = has(&["NOT_RESPONDING", "NO_RESPOND"])
+        && !has(&["UNKNOWN", "MAINT", "MAINTENANCE", "POWERING_DOWN", "POWER_DOWN"]);
     let is_busy = has(&["ALLOCATED", "MIXED", "COMPLETING", "ALLOC", "Claimed"]);
     Some(if has(&["FUTURE"]) {
         Away::Future
@@ -150,6 +158,8 @@ pub fn away(state: &str) -> Option<Away> {
         Away::Down
     } else if has(&["FAIL", "FAILING"]) {
         Away::Failing
+    } else if is_silent {
+        Away::NotResponding
     } else if has(&["DRAIN", "DRAINED", "DRAINING", "Draining"]) {
         if is_busy { Away::Draining } else { Away::Drained }
     } else if has(&["UNKNOWN"]) {
@@ -162,8 +172,6 @@ pub fn away(state: &str) -> Option<Away> {
         Away::PoweringDown
     } else if has(&["BLOCKED"]) {
         Away::Blocked
-    } else if has(&["NOT_RESPONDING", "NO_RESPOND"]) {
-        Away::NotResponding
     } else if has(&["Owner", "Prevented"]) {
         Away::Prevented
     } else {
@@ -195,6 +203,12 @@ mod tests {
             ("DOWN", Availability::Down),
             ("DOWN+DRAIN+NOT_RESPONDING", Availability::Down),
             ("IDLE+NOT_RESPONDING", Availability::Down),
+            ("IDLE+DRAIN+NOT_RESPONDING", Availability::Down),
+            ("MIXED+DRAIN+NOT_RESPONDING", Availability::Down),
+            ("IDLE+INVALID_REG+NOT_RESPONDING", Availability::Down),
+            ("MAINT+NOT_RESPONDING", Availability::Maintenance),
+            ("IDLE+POWERING_DOWN+NOT_RESPONDING", Availability::Prevented),
+            ("IDLE+BLOCKED+NOT_RESPONDING", Availability::Down),
             ("IDLE+FAIL", Availability::Down),
             ("IDLE+INVALID_REG", Availability::Down),
             ("MAINT+RESERVED", Availability::Maintenance),

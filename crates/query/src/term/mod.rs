@@ -34,7 +34,8 @@ macro_rules! gpu_state_columns {
 /// - A machine on the institution's list belongs to the institution, whoever comes first on it.
 /// - A side is claimed also while its job is made to leave (Preempting).
 /// - A GPU that nobody holds is what its machine is that takes no jobs: draining, drained, down, in
-///   maintenance, rebooting or prevented. Rows of older versions do not tell these apart: there a
+///   maintenance, rebooting or prevented, also where no primary slot was seen, as of a GPU that is in
+///   backfill partitions alone. Rows of older versions do not tell these apart: there a
 ///   `Drained` slot is drained.
 /// - Owner and any other state is `other`: the GPU is there, and neither used nor usable.
 /// - An interactive slot on which nobody comes first is in a class of its own.
@@ -85,8 +86,8 @@ macro_rules! gpu_judged {
                 FROM (
                     SELECT *,
                            CASE WHEN primary_state IN ('Claimed', 'Preempting') THEN 'claimed'
-                                WHEN primary_state IS NULL THEN 'unknown'
                                 WHEN out_of_service IS NOT NULL THEN out_of_service
+                                WHEN primary_state IS NULL THEN 'unknown'
                                 WHEN primary_state = 'Drained' THEN 'drained'
                                 WHEN is_prevented THEN 'prevented'
                                 WHEN primary_state = 'Unclaimed' THEN 'idle'

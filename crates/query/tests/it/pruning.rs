@@ -3,6 +3,7 @@
 
 use datafusion::arrow::array::AsArray;
 use query::Session;
+use record::Record as _;
 use sqllogictest::AsyncDB;
 
 use crate::site::{Site, period};
@@ -145,10 +146,89 @@ async fn a_truncated_file_is_named_and_the_rest_is_answered() {
     assert_eq!(report.coverage.skipped[0].path, broken.display().to_string());
 }
 
+/// Writes the files of a table again without a column, as a version that did not have it wrote them.
+async fn leave_out<R: record::Record>(site: &Site, column: &str) {
+    for file in site.lake.files(&R::TABLE, &lake::Trackers::new()).await.unwrap() {
+        let rows: Vec<R> = site.lake.read("maple", &file.meta.location).await.unwrap();
+        let batch = R::to_batch(&rows.iter().collect::<Vec<_>>());
+        let kept: Vec<usize> = (0..batch.num_columns())
+            .filter(|index| batch.schema().field(*index).name() != column)
+            .collect();
+        assert_eq!(kept.len() + 1, batch.num_columns());
+        let old = batch.project(&kept).unwrap();
+        let path = site.lake.folder().unwrap().join(file.meta.location.as_ref());
+        let file = std::fs::File::create(path).unwrap();
+        let mut writer = parquet::arrow::ArrowWriter::try_new(file, old.schema(), None).unwrap();
+        writer.write(&old).unwrap();
+        writer.close().unwrap();
+    }
+}
+
+/// Each GPU's state and its hours, by what its slots were.
+async fn gpu_states(site: &Site) -> Vec<String> {
+    let sql = "SELECT gpu_id, state, sum(seconds) / 3600 AS hours FROM gpu_time
+               GROUP BY gpu_id, state ORDER BY gpu_id, state";
+    let report = query::sql(&site.lake, sql, 100, &site.question).await.unwrap();
+    let text = |value: &report::Value| match value {
+        report::Value::Text(text) => text.clone(),
+        report::Value::Number(number) => number.to_string(),
+        other => panic!("{other:?}"),
+    };
+    report.table.rows.iter().map(|row| row.iter().map(text).collect::<Vec<_>>().join(" ")).collect()
+}
+
+#[tokio::test]
+async fn gpu_spans_from_before_availability_read_as_before() {
+    let mut site = Site::new();
+    site.run(
+        "INSERT INTO gpu_span (machine, gpu_id, start_time, end_time, primary_state, availability)
+         VALUES ('m', 'a', '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', 'Drained', 'down'),
+                ('m', 'b', '2026-01-01T00:00:00Z', '2026-01-01T02:00:00Z', 'Unclaimed', 'up')",
+    )
+    .await
+    .unwrap();
+    assert_eq!(gpu_states(&site).await, ["a down 1", "b idle 2"]);
+    leave_out::<record::GpuSpan>(&site, "availability").await;
+    // The slot's own word is all that is known.
+    assert_eq!(gpu_states(&site).await, ["a drained 1", "b idle 2"]);
+}
+
+#[tokio::test]
+async fn gpu_samples_from_before_availability_read_as_before_and_after_compaction() {
+    let mut site = Site::new();
+    site.run(
+        "INSERT INTO gpu_sample (machine, gpu_id, time, primary_state, availability)
+         VALUES ('m', 'a', '2026-01-01T00:00:00Z', 'Drained', 'down'),
+                ('m', 'a', '2026-01-01T00:05:00Z', 'Drained', 'down'),
+                ('m', 'a', '2026-01-01T00:10:00Z', 'Unclaimed', 'up'),
+                ('m', 'a', '2026-01-01T00:15:00Z', 'Unclaimed', 'up')",
+    )
+    .await
+    .unwrap();
+    let shares = |states: Vec<String>| -> Vec<String> {
+        states.iter().map(|state| state.split(' ').nth(1).unwrap().to_owned()).collect()
+    };
+    assert_eq!(shares(gpu_states(&site).await), ["down", "idle"]);
+    leave_out::<record::GpuSample>(&site, "availability").await;
+    let before = gpu_states(&site).await;
+    assert_eq!(shares(before.clone()), ["drained", "idle"]);
+    let mut writer = site.lake.writer("maple").await.unwrap();
+    let hold = jiff::SignedDuration::from_mins(10);
+    let next_day = "2026-01-02T00:00:00Z".parse().unwrap();
+    writer.compact_gpu_days(next_day, hold).await.unwrap();
+    writer.finish().await.unwrap();
+    assert!(
+        site.lake
+            .files(&record::GpuSample::TABLE, &lake::Trackers::new())
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    assert_eq!(gpu_states(&site).await, before);
+}
+
 #[tokio::test]
 async fn a_file_from_before_a_column_reads_as_unknown() {
-    use datafusion::arrow::array::RecordBatch;
-    use record::Record;
     let mut site = Site::new();
     site.run(
         "INSERT INTO job (job_id, user, start_time, end_time, alloc_cpus, alloc_gpus)
@@ -156,22 +236,7 @@ async fn a_file_from_before_a_column_reads_as_unknown() {
     )
     .await
     .unwrap();
-    let file = &site.lake.files(record::TABLES[0], &lake::Trackers::new()).await.unwrap()[0];
-    let rows: Vec<record::Job> = site.lake.read("maple", &file.meta.location).await.unwrap();
-    let batch = record::Job::to_batch(&rows.iter().collect::<Vec<_>>());
-    let kept: Vec<usize> = (0..batch.num_columns())
-        .filter(|index| batch.schema().field(*index).name() != "alloc_gpus")
-        .collect();
-    let old: RecordBatch = batch.project(&kept).unwrap();
-    let path = site.lake.folder().unwrap().join(file.meta.location.as_ref());
-    let mut writer = parquet::arrow::ArrowWriter::try_new(
-        std::fs::File::create(path).unwrap(),
-        old.schema(),
-        None,
-    )
-    .unwrap();
-    writer.write(&old).unwrap();
-    writer.close().unwrap();
+    leave_out::<record::Job>(&site, "alloc_gpus").await;
 
     let analysis = query::analysis("usage-by-user").unwrap();
     let report = query::run(&site.lake, analysis, &site.question).await.unwrap();
