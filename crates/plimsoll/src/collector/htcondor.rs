@@ -336,8 +336,8 @@ impl Collector {
     }
 }
 
-/// A machine that the pool no longer lists, as `Absent`: it is out of service since it was last listed. None
-/// once that is a day ago.
+/// A machine that the pool no longer lists, as `Absent`: it is out of service since it was last listed, and
+/// jobs may still run on it, so its allocation is unknown. None once that is a day ago.
 fn absent(seen: SeenNode, time: Timestamp, end_time: Timestamp) -> Option<SeenNode> {
     const STATE: &str = "Absent";
     let node = seen.node;
@@ -357,9 +357,9 @@ fn absent(seen: SeenNode, time: Timestamp, end_time: Timestamp) -> Option<SeenNo
         reason: Some("not listed by the pool's collector".into()),
         reason_user: None,
         reason_time: Some(last_listed),
-        alloc_cpus: node.cpus.map(|_| 0),
-        alloc_memory_mb: node.memory_mb.map(|_| 0.0),
-        alloc_gpus: node.gpus.map(|_| 0),
+        alloc_cpus: None,
+        alloc_memory_mb: None,
+        alloc_gpus: None,
         alloc_gpu_types: None,
         ..node
     };

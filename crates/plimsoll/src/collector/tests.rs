@@ -701,8 +701,8 @@ async fn a_machine_that_left_the_pool_is_out_of_service_for_a_day() {
     assert_eq!(
         spans,
         [
-            "Absent 02 10:05:00..02 10:20:00 Some(0)/Some(8)",
-            "Absent 03 10:00:00..03 10:00:01 Some(0)/Some(8)",
+            "Absent 02 10:05:00..02 10:20:00 None/Some(8)",
+            "Absent 03 10:00:00..03 10:00:01 None/Some(8)",
             "Unclaimed 02 10:00:00..02 10:05:00 Some(0)/Some(8)",
         ]
     );

@@ -35,6 +35,14 @@ pub(crate) fn run(config: &Config, arguments: &Current) -> Result<Outcome> {
     let mut notes = round.notes;
     let mut is_whole = round.is_whole;
     for (cluster, queue) in &round.answers {
+        if !queue.is_known {
+            notes.push(format!(
+                "{cluster}: The pool lists no access point, so its jobs are unknown. Check that this \
+                 machine may read the ads of its schedulers: condor_status -schedd."
+            ));
+            is_whole = false;
+            continue;
+        }
         let holdings = Holdings::of(&queue.jobs, &queue.nodes);
         notes.push(holdings.summary(cluster));
         notes.extend(queue.missing.iter().map(|missing| {
@@ -72,6 +80,8 @@ struct CurrentQueue {
     nodes: Vec<NodeSpan>,
     /// The access points of a pool that did not answer, each with its failure.
     missing: Vec<String>,
+    /// Whether there was anything to query: a pool may list no access point.
+    is_known: bool,
     rejects: usize,
 }
 
@@ -84,7 +94,13 @@ fn slurm_queue(
     let parser = ScontrolNode::new(name, machine.now(), SignedDuration::ZERO);
     let nodes = live::records(name, machine, &scontrol_show_node(known_as), parser)?;
     let rejects = jobs.rejects.len() + nodes.rejects.len();
-    Ok(CurrentQueue { jobs: jobs.records, nodes: nodes.records, missing: Vec::new(), rejects })
+    Ok(CurrentQueue {
+        jobs: jobs.records,
+        nodes: nodes.records,
+        missing: Vec::new(),
+        is_known: true,
+        rejects,
+    })
 }
 
 /// Queries the access points of a pool one by one. Fails if none of them answers.
@@ -94,12 +110,14 @@ fn condor_queues(name: &str, machine: &dyn Machine) -> Result<CurrentQueue, Fail
         jobs: Vec::new(),
         nodes: Vec::new(),
         missing: Vec::new(),
+        is_known: false,
         rejects: daemons.rejects.len(),
     };
     let mut answers = 0;
     let mut last_failure = None;
     for daemon in daemons.records {
         let Daemon::AccessPoint(point) = daemon else { continue };
+        queue.is_known = true;
         let command = condor_q_current(Some(&point.name));
         match live::records(name, machine, &command, CondorQCurrent::default()) {
             Ok(jobs) => {

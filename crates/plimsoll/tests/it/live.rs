@@ -228,6 +228,18 @@ fn an_access_point_that_does_not_answer_is_named_and_the_others_are_shown() {
 }
 
 #[test]
+fn the_jobs_of_a_pool_that_lists_no_access_point_are_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    htcondor(folder.path());
+    program(folder.path(), "condor_status", "echo '[]'");
+    configure(folder.path(), POOL);
+    let said = run(folder.path(), &["current"]);
+    assert_eq!(said.status, 1, "{}", said.stderr);
+    assert!(said.stdout.contains("The pool lists no access point"), "{}", said.stdout);
+    assert!(!said.stdout.contains("0 jobs hold"), "{}", said.stdout);
+}
+
+#[test]
 fn a_cluster_that_does_not_answer_is_named_and_the_others_are_shown() {
     let folder = tempfile::tempdir().unwrap();
     slurm(folder.path());

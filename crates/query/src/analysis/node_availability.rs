@@ -15,8 +15,11 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                CAST(sum(seconds) AS DOUBLE) / 3600 AS seen_hours,
                CAST(sum(CASE WHEN away IS NOT NULL THEN seconds ELSE 0 END) AS DOUBLE) / 3600
                    AS away_hours,
-               CAST(sum(CASE WHEN away IS NULL THEN 0
-                             ELSE free_gpu_seconds END) AS DOUBLE) / 3600 AS gpu_hours,
+               CASE WHEN count(CASE WHEN away IS NOT NULL THEN 1 END) =
+                         count(CASE WHEN away IS NOT NULL THEN free_gpu_seconds END)
+                    THEN CAST(sum(CASE WHEN away IS NULL THEN 0
+                                       ELSE free_gpu_seconds END) AS DOUBLE) / 3600
+               END AS gpu_hours,
                sum(CASE WHEN part > 1 AND is_departure THEN 1 ELSE 0 END) AS departures,
                sum(CASE WHEN part > 1 AND is_failure THEN 1 ELSE 0 END) AS failures,
                sum(CASE WHEN part > 1 AND part < parts AND away IS NULL AND seconds < 3600
@@ -66,7 +69,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             name: "gpu_hours",
             heading: "GPU hours lost",
             unit: Unit::Hours,
-            meaning: "GPUs that no job held meanwhile, times the time.",
+            meaning: "GPUs that no job held meanwhile, times the time; a dash where it is not known whether one did.",
         },
         Column {
             name: "departures",

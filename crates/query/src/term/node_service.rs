@@ -46,7 +46,9 @@ pub(super) static TERM: Term = Term {
                    min(from_time) AS from_time,
                    max(to_time) AS to_time,
                    sum(seconds) AS seconds,
-                   sum((gpus - alloc_gpus) * seconds) AS free_gpu_seconds
+                   CASE WHEN count(gpus - alloc_gpus) = count(*)
+                        THEN sum((gpus - alloc_gpus) * seconds)
+                   END AS free_gpu_seconds
             FROM numbered
             GROUP BY cluster, node, part, away, reason
         )
