@@ -73,7 +73,7 @@ pub use option::{Alternative, AnalysisOption, Values};
 pub use period_end::PeriodEnd;
 pub use picture::{
     Bucket, By, CHARTS, Chart, Coloring, Gpus, GroupBy, Heatmap, Rows, Selection, chart,
-    granted_trend, heatmap, scatter, selected, trend,
+    granted_trend, heatmap, is_gpu, scatter, selected, trend,
 };
 pub use policy::{
     CurrentPolicy, collected_policy, current_policy, is_same_policy, policy_at, policy_rows,

@@ -18,6 +18,7 @@ mod page;
 mod respond;
 mod timing;
 mod trouble;
+mod unknown_name;
 mod wanted;
 
 use std::collections::BTreeMap;
@@ -42,6 +43,7 @@ use granted::Granted;
 use kept::{Kept, Moment, ask_ahead, watch};
 use respond::respond;
 use timing::Timings;
+use unknown_name::KnownNames;
 
 pub use access::{
     Access, ClientSecret, Coordinators, Fetch, FetchRequest, Need, Network, OpenId, Proxy, Scope,
@@ -131,6 +133,7 @@ pub(crate) struct App {
     pub(crate) gate: Gate,
     pub(crate) kept: Kept,
     pub(crate) granted: Granted,
+    pub(crate) known_names: KnownNames,
     seen: Mutex<Option<Arc<LastSeen>>>,
 }
 
@@ -142,6 +145,7 @@ impl App {
             timings: Timings::default(),
             kept: Kept::new(),
             granted: Granted::default(),
+            known_names: KnownNames::default(),
             seen: Mutex::default(),
         })
     }
@@ -241,6 +245,24 @@ mod tests {
             steps: None,
         };
         Arc::new(App::new(site).unwrap())
+    }
+
+    #[tokio::test]
+    async fn known_names_are_read_once_for_each_visibility() {
+        let folder = tempfile::tempdir().unwrap();
+        let app = app(folder.path());
+        let time = Timestamp::UNIX_EPOCH;
+        let period = report::Period { start: time, end: time, zone: TimeZone::UTC };
+        let staff = query::Question::about(period);
+        let public = query::Sight::Public { secret: query::Secret::new(b"salt") };
+        let public = query::Question { sight: public, ..staff.clone() };
+        for (question, option, lists) in
+            [(&staff, "user", 1), (&staff, "user", 1), (&public, "user", 2), (&staff, "node", 3)]
+        {
+            let refused = unknown_name::refuse(&app, question, option, "nobody").await;
+            assert_eq!(refused.unwrap_err().status, StatusCode::NOT_FOUND);
+            assert_eq!(app.known_names.lists().await, lists);
+        }
     }
 
     #[tokio::test]

@@ -13,6 +13,7 @@ use rusqlite::Connection;
 
 use crate::import::{files, write};
 use crate::program::{Said, plimsoll};
+use crate::server::Server;
 use crate::stub::{configure, program, run};
 
 const CHTC: &str = "[[cluster]]\nname = \"chtc\"\nkind = \"htcondor\"\n";
@@ -554,6 +555,32 @@ fn owners_and_masks_of_gpureports_are_the_policy_of_the_imported_time() {
     let kept =
         ["policy,", "institution_owned,g2.x.edu", "mask,*G1.*", "mask,*2003*", "hidden_family,A30"];
     assert_eq!(asked(folder.path(), newest), kept);
+}
+
+/// ann holds a GPU for two looks five minutes apart, bob one by backfill for one. No job of either is known.
+#[test]
+fn users_of_an_imported_gpu_history_have_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    keep(&folder.path().join("old"), "2025-08", Kept::Parquet, &ROWS);
+    assert_eq!(import(folder.path()).status, 0);
+    let server = Server::start(folder.path(), &["serve"]);
+    let period = "from=2025-08-14&to=2025-08-15";
+    server.check(&format!("/gpus?{period}"), "200", "href=\"./users/ann?");
+    for (user, class) in [("ann", "Priority-ResearcherOwned"), ("bob", "Backfill-ResearcherOwned")]
+    {
+        let (head, page) = server.get(&format!("/users/{user}?{period}"));
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+        let (_, held) = page.split_once("GPU hours by class, as samples show them</h2>").unwrap();
+        let (held, _) = held.split_once("</table>").unwrap();
+        assert!(held.contains(class) && held.contains(user), "{held}");
+    }
+    server.check(&format!("/users/anne?{period}"), "404", "Did you mean &quot;ann&quot;?");
+    // Names are kept until something new is there.
+    server.check(&format!("/users/eve?{period}"), "404", "There is no user");
+    let later = "2025-09-01T12:00:00 slot1_1@g1 GPU-aa Claimed eve";
+    keep(&folder.path().join("old"), "2025-09", Kept::Parquet, &[later]);
+    assert_eq!(import(folder.path()).status, 0);
+    server.check(&format!("/users/eve?{period}"), "200", "<h1>User eve</h1>");
 }
 
 #[test]

@@ -33,6 +33,7 @@ fn every_page_is_served_and_mistakes_are_told() {
         ("/groups", "ungrouped"),
         ("/accounts", "href=\"./accounts/"),
         ("/nodes", "href=\"./nodes/alder/"),
+        ("/nodes", "href=\"./nodes/tamarack/gpu2001.tamarack.example.org?"),
         ("/gpus", "<svg"),
         ("/gpus", "href=\"./gpus/Shared?from=2026-03-01"),
         ("/gpus/Shared", "href=\"../nodes/alder/"),
@@ -46,7 +47,7 @@ fn every_page_is_served_and_mistakes_are_told() {
         server.check(&format!("{path}?{PERIOD}"), "200", part);
     }
     server.check("/reports/usage-by-usr", "404", "did you mean");
-    server.check("/reports/daily?cluster=%3Cscript%3E", "400", "&lt;script&gt;");
+    server.check("/reports/daily?cluster=%3Cscript%3E", "404", "&lt;script&gt;");
     server.check("/reports/jobs?name=%3Cscript%3E", "200", "value=\"&lt;script&gt;\"");
     server.check("/reports/daily?dayz=9", "400", "has no &quot;dayz&quot;");
     server.check("/reports/daily?days=30000", "400", "longer than 3660 days");
@@ -99,6 +100,15 @@ fn programs_get_pages_of_rows_and_are_told_their_mistakes() {
     assert_eq!(problem["detail"], "limit \"0\" is no number from 1 to 10000");
     assert_eq!(get("/api/v1/reports/nothing").1["status"], 404);
     assert_eq!(get("/api/v1/now/nodes?user=ann").1["status"], 400);
+    for (path, detail) in [
+        ("reports/jobs?user=wlii", "There is no user \"wlii\". Did you mean \"wli\"?"),
+        ("reports/jobs?state=FAILD", "There is no state \"FAILD\". Did you mean \"FAILED\"?"),
+        ("reports/daily?cluster=aldr", "There is no cluster \"aldr\". Did you mean \"alder\"?"),
+        ("now/nodes?cluster=aldr", "There is no cluster \"aldr\". Did you mean \"alder\"?"),
+    ] {
+        let (_, problem) = get(&format!("/api/v1/{path}&{PERIOD}"));
+        assert_eq!((&problem["status"], &problem["detail"]), (&404.into(), &detail.into()));
+    }
     assert_eq!(get("/api/v1/openapi.json").1["openapi"], "3.1.0");
     assert_eq!(get("/api/v1/now/clusters").1["paging"]["total"], 2);
 }
@@ -248,11 +258,18 @@ fn an_unknown_name_is_not_found_and_another_is_suggested() {
         ("/gpus?model=Z9000", "There is no model"),
         ("/jobs?user=wlii", "Did you mean &quot;wli&quot;?"),
         ("/users?partition=gpuu", "Did you mean &quot;gpu&quot;?"),
+        ("/gpus?gpu=nothing", "There is no gpu"),
+        ("/gpus.json?gpu=nothing", "There is no gpu"),
+        ("/jobs?state=FAILD", "Did you mean &quot;FAILED&quot;?"),
+        ("/jobs?state=faild", "Did you mean &quot;FAILED&quot;?"),
+        ("/jobs?state=nonsense", "Known are PENDING, CONFIGURING, RUNNING"),
+        ("/users?cluster=aldr", "Did you mean &quot;alder&quot;?"),
     ] {
         let sign = if path.contains('?') { '&' } else { '?' };
         server.check(&format!("{path}{sign}{PERIOD}"), "404", words);
     }
-    // Somebody who is known has a page, though they did nothing in this time.
+    // A name that is known has a page, though nothing of it was in this time.
+    server.check(&format!("/jobs?state=boot_fail&{PERIOD}"), "200", "boot_fail");
     server.check("/users/wli?from=2026-01-01&to=2026-01-02", "200", "wli");
     server.check("/reports/job", "200", "name=\"job\"");
     server.check("/reports/job", "200", "This report is about one job.");
@@ -266,6 +283,25 @@ fn a_state_is_chosen_in_any_case_of_letters() {
     let failed = rows(folder, &["jobs", "--state", "failed"]);
     assert!(failed.len() == 50 && failed.iter().all(|row| row["state"] == "FAILED"));
     assert_eq!(failed, rows(folder, &["jobs", "--state", "FAILED"]));
+}
+
+/// The lake stores what the site calls its classes. The server has no configuration, and no GPU was seen.
+#[tokio::test]
+async fn a_class_of_the_stored_policy_has_a_page_without_any_gpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let lake = Lake::create(&folder.path().join("data")).unwrap();
+    let policy = query::Judgement {
+        class_names: vec![("Interactive".to_owned(), "Lab".to_owned())],
+        ..query::Judgement::default()
+    };
+    let time = "2026-01-01T00:00:00Z".parse().unwrap();
+    let mut writer = lake.writer("pool").await.unwrap();
+    writer.upsert(&query::policy_rows(&policy, "pool", "collect", time, time)).await.unwrap();
+    writer.finish().await.unwrap();
+    let server = Server::start(folder.path(), &["serve"]);
+    server.check("/gpus/lab?days=7", "200", "No GPU of it was seen in this time.");
+    server.check("/gpus/Interactive?days=7", "404", "There is no class");
+    server.check("/gpus/Labb?days=7", "404", "Did you mean &quot;Lab&quot;?");
 }
 
 /// Whatever a site calls its classes, each has a page that says what reports say of it.

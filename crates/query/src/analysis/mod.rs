@@ -192,7 +192,8 @@ macro_rules! gpu_users {
                         THEN CAST(sum(exact(weight * seconds)) AS DOUBLE)
                    END AS weighted
             FROM gpu_held
-            WHERE ($device IS NULL OR is_device($device, device_name)) AND ",
+            WHERE ($device IS NULL OR is_device($device, device_name))
+              AND ($user IS NULL OR user = $user) AND ",
                 of_class!(),
                 " AND ",
                 of_selected_gpus!(),
@@ -246,6 +247,7 @@ macro_rules! gpu_users {
             ],
             notes: $notes,
             options: &[
+                super::USER,
                 super::DEVICE,
                 super::CLASS,
                 super::GPU_HOST,

@@ -19,7 +19,7 @@ use report::{Column, Coverage, Drawing, Picture, Report, Table, Unit, Value};
 pub use bucket::Bucket;
 pub use granted::granted_trend;
 pub use scatter::scatter;
-pub use selection::Selection;
+pub use selection::{Selection, is_gpu};
 pub use trend::trend;
 
 pub(crate) use seen::Seen;

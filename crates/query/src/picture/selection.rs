@@ -109,6 +109,11 @@ impl Selection {
     }
 }
 
+/// Returns whether an id is asked for by `--gpu`: by itself, by its beginning, or by a pattern.
+pub fn is_gpu(wanted: &str, id: &str) -> bool {
+    GpuFilter::new(wanted).is_ok_and(|filter| filter.matches(id))
+}
+
 /// Refuses a name that nothing has, and says which was probably meant, or what there is.
 fn check<'a>(
     what: &str,

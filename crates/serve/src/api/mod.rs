@@ -24,6 +24,7 @@ use crate::address::query_of;
 use crate::kept::{Answer, Key};
 use crate::respond::respond;
 use crate::trouble::{Trouble, in_time};
+use crate::unknown_name::{self, refuse_clusters};
 
 /// How many rows an answer has if nothing is said, and at the most.
 const ROWS: usize = 1000;
@@ -98,6 +99,7 @@ async fn report(
             media_type: JSON,
         };
         let made = async {
+            refuse_clusters(&app, &about.clusters).await?;
             let question = match analysis.is_about_collecting() {
                 true => about
                     .question_until_now(&app.site, &SPAN, &visitor.sight)
@@ -107,6 +109,11 @@ async fn report(
             let ask = Ask { analysis, options: about.options.clone(), top: None };
             let mut reports = query::run_each(&app.site.lake, &[ask], &question).await?;
             let report = reports.pop().expect("one ask has one report");
+            if report.table.rows.is_empty() {
+                for (option, name) in &about.options {
+                    unknown_name::refuse(&app, &question, option, name).await?;
+                }
+            }
             Ok(Answer::File(page_of(report, paging).into()))
         };
         let given = app.kept.answer(&key, moment, visitor.is_ahead(), made).await?;
@@ -134,6 +141,7 @@ async fn now(
         if let Some(name) = about.options.keys().find(|name| !look.has_column(name)) {
             return Err(Trouble::bad_request(format!("{} has no column {name:?}", look.name)));
         }
+        refuse_clusters(&app, &about.clusters).await?;
         let shown = Shown {
             clusters: &about.clusters,
             filters: &about.options,

@@ -13,7 +13,7 @@ use report::{NewestData, Picture, Report};
 use view::{Look, PictureFormat, PictureLook};
 
 use super::section::formats_of;
-use super::{Page, Request, Section, Show, form, frame, gpus, of_job, unknown_name};
+use super::{Page, Request, Section, Show, chosen, form, frame, gpus, of_job};
 use crate::App;
 use crate::about::About;
 use crate::access::Visitor;
@@ -21,6 +21,7 @@ use crate::address::Root;
 use crate::kept::{Answer, Key};
 use crate::respond::respond;
 use crate::trouble::{Trouble, in_time};
+use crate::unknown_name::refuse_clusters;
 use crate::wanted::{HTML, Wanted, accepted, without_ending};
 
 /// In the place of what others do not see.
@@ -96,7 +97,7 @@ async fn shown(
     let made = async {
         let asked = asked(app, page, visitor, &root, path, &about, wanted).await?;
         let parts = asked.parts().await?;
-        unknown_name::refuse(&asked, &parts).await?;
+        chosen::refuse_unknown(&asked, &parts).await?;
         Ok(match wanted {
             Wanted::Page => Answer::Page(frame::body(&asked, &parts).await?),
             Wanted::Format(format) => {
@@ -168,9 +169,9 @@ async fn asked<'a>(
     let mut names = names(page.path, path);
     let mut about_here = about.clone();
     if let Some(cluster) = names.remove("cluster") {
-        unknown_name::refuse_cluster(app, &cluster).await?;
         about_here.clusters = vec![cluster];
     }
+    refuse_clusters(app, &about_here.clusters).await?;
     let (site, sight) = (&app.site, &visitor.sight);
     let question = match page.is_about_collecting() {
         true => {

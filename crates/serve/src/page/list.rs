@@ -295,6 +295,7 @@ const OF_SOMEBODY: &[Section] = &[
     report("How well completed jobs used what they held", "efficiency", 3),
     report("What was held and not used", "wasters", 1),
     report("GPUs", "gpu-efficiency", 1),
+    report("GPU hours by class, as samples show them", "gpu-users", 20),
     report("What to ask for next time", "rightsizing", 20),
     report("How long jobs waited", "wait", 40),
     report("How time limits fit", "time-limit", 20),

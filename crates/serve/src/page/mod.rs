@@ -2,6 +2,7 @@
 //! shows, one below the other. One handler answers all of them.
 
 mod answer;
+mod chosen;
 mod definitions;
 mod form;
 mod frame;
@@ -13,7 +14,6 @@ mod of_job;
 mod reports;
 mod section;
 mod travel;
-mod unknown_name;
 
 use std::borrow::Cow;
 use std::sync::Arc;
