@@ -1005,3 +1005,31 @@ const TOO_EARLY: &str = "the period begins before the calendar does";
 pub(crate) fn moment(option: &str, text: &str, zone: &TimeZone) -> Result<Timestamp> {
     report::moment(text, zone).map_err(|wrong| anyhow::anyhow!("{option} {wrong}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// Returns the commands with `--days`, by their words, below a command.
+    fn check(command: &clap::Command, words: &str, found: &mut Vec<String>) {
+        let days = command.get_arguments().find(|argument| argument.get_long() == Some("days"));
+        if let Some(days) = days {
+            assert_eq!(days.get_short(), Some('d'), "{words} --days");
+            found.push(words.to_owned());
+        }
+        for below in command.get_subcommands() {
+            check(below, &format!("{words} {}", below.get_name()), found);
+        }
+    }
+
+    #[test]
+    fn every_command_with_days_takes_the_short_option() {
+        let mut found = Vec::new();
+        check(&Cli::command(), "plimsoll", &mut found);
+        for words in ["collect", "report", "backfill", "export jobs", "demo"] {
+            assert!(found.contains(&format!("plimsoll {words}")), "{words}: {found:?}");
+        }
+    }
+}

@@ -190,27 +190,6 @@ fn a_period_can_be_given_by_its_length_and_its_end() {
 }
 
 #[test]
-fn every_command_with_days_takes_the_short_option() {
-    let folder = tempfile::tempdir().unwrap();
-    for command in [
-        &["collect"][..],
-        &["analyze"],
-        &["report"],
-        &["backfill"],
-        &["heatmap"],
-        &["chart"],
-        &["sql"],
-        &["reconcile"],
-        &["export", "jobs"],
-        &["site"],
-        &["demo"],
-    ] {
-        let said = plimsoll(folder.path(), &[command, &["--help"]].concat());
-        assert!(said.stdout.contains("-d, --days"), "{command:?}: {}", said.stdout);
-    }
-}
-
-#[test]
 fn status_shows_the_room_that_tables_and_raw_output_take() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");

@@ -447,6 +447,16 @@ fn every_command_works_in_the_demos_folder() {
     check(&["collect"], &["collected ", ": 0 rows new, 0 changed\n"]);
     check(&["backfill"], &["What did backfill give", "Backfill-CHTCOwned"]);
     check(&["allocations"], &["ml GPUs ", "ml CPUs ", " over\n"]);
+    let said = check(&["allocations", "--format", "json"], &[]);
+    let report: Value = serde_json::from_str(&said.stdout).unwrap();
+    let allocations = report["rows"].as_array().unwrap();
+    let chart = check(&["chart", "allocations", "--format", "csv"], &[]).stdout;
+    let used = |row: &Value| {
+        format!("{},used,{},,", row["allocation"].as_str().unwrap(), row["used_percent"])
+    };
+    let drawn: Vec<&str> = chart.lines().filter(|line| line.contains(",used,")).collect();
+    assert_eq!(drawn, allocations.iter().map(used).collect::<Vec<_>>(), "{chart}");
+    assert_eq!(drawn.len(), 3);
     check(&["digest"], &["2026-03-02 to 2026-03-08", "alder: 7 of 7 days collected"]);
     check(
         &["notify", "--dry-run"],
