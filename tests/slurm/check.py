@@ -812,6 +812,8 @@ def main():
     against_sreport(plimsoll, site)
     purged_steps(site, complete_days(plimsoll, site))
     gpu_states.states(site, Lake(plimsoll, site, "lake-gpu-states"), check)
+    configuration = '[[cluster]]\nname = "maple"\nkind = "slurm"\nbackfill_partitions = ["idle"]\n'
+    gpu_states.phases(site, Lake(plimsoll, site, "lake-phases", configuration), check)
     if len(sys.argv) > 3:  # a program that has the feature `distributed`
         question_as_a_job(os.path.realpath(sys.argv[3]), site, lake)
     if monitored:

@@ -120,6 +120,10 @@ class Site:
         self.start(cluster, "slurmctld")
         wait_for(f"slurmctld of {cluster}", lambda: self.tell(cluster, "scontrol", "ping"))
 
+    def start_node(self, cluster, node, *options):
+        """Starts the slurmd of a node again, as `up` did. `-b` has it report that the node rebooted."""
+        self.start(cluster, "slurmd", "-N", node, *options)
+
     @contextlib.contextmanager
     def ssh(self):
         """An ssh server on a port of this machine alone, for one key; gives the words that come before a
@@ -158,11 +162,11 @@ class Site:
             if is_new:
                 separated.rmdir()
 
-    def start(self, folder, daemon):
+    def start(self, folder, daemon, *options):
         # `down` knows by the variable that it is one of ours.
         environment = {**ENVIRONMENT, "PLIMSOLL_SLURM": str(self.folder),
                        "SLURM_CONF": str(self.folder / "etc" / folder / "slurm.conf")}
-        subprocess.run([daemon], env=environment, cwd=self.folder / "log", check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([daemon, *options], env=environment, cwd=self.folder / "log", check=True, stderr=subprocess.DEVNULL)
 
 
 def wait_for(what, condition, limit_seconds=120):

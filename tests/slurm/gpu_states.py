@@ -1,12 +1,16 @@
 """Compares the recorded state of each GPU with the state that a real SLURM gives its node."""
 
+import datetime
+import itertools
+import time
+
 from clusters import wait_for
 
 NODE = "g01"
 
 
 def states(site, lake, check):
-    """Drains, stops and reserves a node with 5 GPUs, with and without a job on one of them."""
+    """Drains, stops, reboots and reserves a node with 5 GPUs, with and without a job on one of them."""
 
     def collected():
         """The GPUs of the last sample: id, state, availability, and whether a job holds it."""
@@ -31,10 +35,10 @@ def states(site, lake, check):
                  lambda: set(wanted) <= flags() and not set(unwanted) & flags())
 
     def expect(availability, state, reason):
-        """All 5 GPUs are free, and are what their node is."""
+        """All 5 GPUs are free, and are what their node is. SLURM adds how far a reboot is to its reason."""
         wrong = [row for row in collected()
-                 if (row["availability"], row["primary_state"], row["primary_job_id"], row["prevent_reason"])
-                 != (availability, state, None, reason)]
+                 if (row["availability"], row["primary_state"], row["primary_job_id"]) != (availability, state, None)
+                 or (row["prevent_reason"] or "").split(" : reboot")[0] != (reason or "")]
         assert not wrong, f"scontrol says {'+'.join(sorted(flags()))}, and we {wrong[0]}"
 
     with check("a GPU of a busy node that drains is draining, and its job holds the other"):
@@ -74,6 +78,30 @@ def states(site, lake, check):
             expect("maintenance", "Maintenance", None)
         finally:
             site.ask("maple", "scontrol", "delete", "reservationname=upgrade")
+    with check("the GPUs of a node that does not respond are down, also if it is drained"):
+        wait_until({"IDLE"}, {"MAINT", "MAINTENANCE", "RESERVED"})
+        site.stop(f"slurmd-{NODE}")
+        try:
+            # As slurmctld sets it when the next ping, minutes later, has no answer.
+            update("state=noresp")
+            wait_until({"IDLE", "NOT_RESPONDING"})
+            expect("down", "Down", None)
+            update("state=drain", "reason=no answer")
+            wait_until({"DRAIN", "NOT_RESPONDING"}, {"DOWN"})
+            expect("down", "Down", "no answer")
+        finally:
+            site.start_node("maple", NODE)
+        wait_until({"IDLE", "DRAIN"}, {"NOT_RESPONDING"})
+        update("state=resume")
+        wait_until({"IDLE"}, {"DRAIN", "NOT_RESPONDING"})
+    with check("the GPUs of a node that reboots are rebooting, not down"):
+        site.ask("maple", "scontrol", "reboot", "nextstate=resume", "reason=kernel", NODE)
+        wait_for("the reboot to begin", lambda: {"REBOOT_ISSUED", "REBOOT^"} & flags())
+        try:
+            expect("rebooting", "Rebooting", "kernel")
+        finally:
+            site.stop(f"slurmd-{NODE}")
+            site.start_node("maple", NODE, "-b")
     with check("the GPUs of a node that is back in service are free"):
         wait_until({"IDLE"}, {"DRAIN", "DOWN", "MAINT", "MAINTENANCE", "RESERVED", "NOT_RESPONDING"})
         expect("up", "Unclaimed", None)
@@ -83,7 +111,47 @@ def states(site, lake, check):
         for row in sorted(rows, key=lambda row: row["start_time"]):
             found.setdefault(row["gpu_id"], []).append(row["state"])
         # A job held one of the GPUs while the node was draining.
-        expected = ["drained", "down", "maintenance"]
+        expected = ["drained", "down", "maintenance", "down", "rebooting"]
         wrong = {gpu: states for gpu, states in found.items()
-                 if list(dict.fromkeys(states)) not in (expected, ["draining", *expected])}
+                 if [state for state, _ in itertools.groupby(states)] not in (expected, ["draining", *expected])}
         assert len(found) == 5 and not wrong, f"{wrong or found}"
+    with check("the GPUs of a node that took no jobs are counted by the reason"):
+        [whole, *_] = lake.rows("report", "gpu-usage", "--by", "machine", "--days", "1", "--cluster", "maple")
+        for state in ("draining", "drained", "down", "maintenance", "rebooting"):
+            assert whole[state] > 0, f"{state} is {whole[state]}"
+
+
+def phases(site, lake, check):
+    """Runs a job in a backfill partition, and compares the time that a GPU was open with the job's own times."""
+    with check("a time open for backfill ends at the start of a job and begins again at its end, by sacct"):
+        lake.collect()
+        number = site.submit("maple", "bob", "--partition=idle", "--gres=gpu:h100:1", "--time=10", "--wrap=sleep 500")
+        site.wait_for_state("maple", number, "RUNNING")
+        lake.collect()
+        site.ask("maple", "scancel", number)
+        site.wait_for_state("maple", number, "CANCELLED")
+
+        def accounted():
+            """The job's start and end in sacct, once it has both."""
+            row = site.ask("maple", "sacct", "-n", "-P", "-X", "-j", number, "--format=Start,End").decode().strip()
+            return row.split("|") if row.count("|") == 1 and "Unknown" not in row and "None" not in row else None
+
+        start, end = map(int, wait_for(f"job {number} in sacct", accounted))
+        # The job history of a moment comes with the next sample, and that one has to be later than the end.
+        wait_for("the second after the job", lambda: time.time() > end + 1)
+        lake.collect()
+        rows = lake.sql(
+            "SELECT gpu_id, situation, job_id, before, after, start_time, end_time FROM backfill_phase"
+            " WHERE machine = 'g01' ORDER BY gpu_id, start_time")
+        [taken] = [row for row in rows if row["job_id"] == number]
+        of_gpu = [row for row in rows if row["gpu_id"] == taken["gpu_id"]]
+        place = of_gpu.index(taken)
+        before, after = of_gpu[place - 1], of_gpu[place + 1]
+        assert [row["situation"] for row in (before, taken, after)] == ["open", "taken", "open"], f"{of_gpu}"
+
+        def second(row, column):
+            return datetime.datetime.fromisoformat(row[column]).timestamp()
+
+        found = (second(before, "end_time"), second(taken, "start_time"), second(taken, "end_time"),
+                 second(after, "start_time"))
+        assert found == (start, start, end, end), f"{found}, but sacct says {start} to {end}"
