@@ -127,18 +127,24 @@ def phases(site, lake, check):
         lake.collect()
         number = site.submit("maple", "bob", "--partition=idle", "--gres=gpu:h100:1", "--time=10", "--wrap=sleep 500")
         site.wait_for_state("maple", number, "RUNNING")
+
+        def accounted(column):
+            """A time of the job in sacct, once it has it."""
+            words = site.ask("maple", "sacct", "-n", "-P", "-X", "-j", number, f"--format={column}").decode().split()
+            return int(words[0]) if words and words[0].isdigit() else None
+
+        def after(moment):
+            wait_for("the next seconds", lambda: time.time() > moment + 2)
+
+        # Samples before, within and after the job, each in another second than its start and its end.
+        start = wait_for(f"the start of job {number} in sacct", lambda: accounted("Start"))
+        after(start)
         lake.collect()
+        after(time.time())
         site.ask("maple", "scancel", number)
         site.wait_for_state("maple", number, "CANCELLED")
-
-        def accounted():
-            """The job's start and end in sacct, once it has both."""
-            row = site.ask("maple", "sacct", "-n", "-P", "-X", "-j", number, "--format=Start,End").decode().strip()
-            return row.split("|") if row.count("|") == 1 and "Unknown" not in row and "None" not in row else None
-
-        start, end = map(int, wait_for(f"job {number} in sacct", accounted))
-        # The job history of a moment comes with the next sample, and that one has to be later than the end.
-        wait_for("the second after the job", lambda: time.time() > end + 1)
+        end = wait_for(f"the end of job {number} in sacct", lambda: accounted("End"))
+        after(end)
         lake.collect()
         rows = lake.sql(
             "SELECT gpu_id, situation, job_id, before, after, start_time, end_time FROM backfill_phase"
@@ -146,12 +152,12 @@ def phases(site, lake, check):
         [taken] = [row for row in rows if row["job_id"] == number]
         of_gpu = [row for row in rows if row["gpu_id"] == taken["gpu_id"]]
         place = of_gpu.index(taken)
-        before, after = of_gpu[place - 1], of_gpu[place + 1]
-        assert [row["situation"] for row in (before, taken, after)] == ["open", "taken", "open"], f"{of_gpu}"
+        earlier, later = of_gpu[place - 1], of_gpu[place + 1]
+        assert [row["situation"] for row in (earlier, taken, later)] == ["open", "taken", "open"], f"{of_gpu}"
 
         def second(row, column):
             return datetime.datetime.fromisoformat(row[column]).timestamp()
 
-        found = (second(before, "end_time"), second(taken, "start_time"), second(taken, "end_time"),
-                 second(after, "start_time"))
+        found = (second(earlier, "end_time"), second(taken, "start_time"), second(taken, "end_time"),
+                 second(later, "start_time"))
         assert found == (start, start, end, end), f"{found}, but sacct says {start} to {end}"
