@@ -55,7 +55,13 @@ const JOB_STATES: [&str; 27] = [
 /// Names of the history, read once for each state of the lake. Reading them takes a scan of the whole
 /// history, and anybody can name something that does not exist as often as they like.
 #[derive(Default)]
-pub(crate) struct KnownNames(Mutex<HashMap<Listed, (Version, Arc<Vec<String>>)>>);
+pub(crate) struct KnownNames(Mutex<HashMap<Listed, NameList>>);
+
+/// Names, and the state of the lake that they are of.
+struct NameList {
+    version: Version,
+    names: Arc<Vec<String>>,
+}
 
 impl KnownNames {
     #[cfg(test)]
@@ -147,10 +153,10 @@ async fn names(
     let moment = app.moment().await?;
     let listed = Listed { sight: question.sight.clone(), clusters: question.clusters.clone(), sql };
     let mut lists = app.known_names.0.lock().await;
-    if let Some((version, names)) = lists.get(&listed)
-        && *version == moment.version
+    if let Some(list) = lists.get(&listed)
+        && list.version == moment.version
     {
-        return Ok(names.clone());
+        return Ok(list.names.clone());
     }
     let zone = question.period.zone.clone();
     let period = Period { start: jiff::Timestamp::UNIX_EPOCH, end: moment.time, zone };
@@ -165,7 +171,7 @@ async fn names(
     if lists.len() >= MOST_LISTS {
         lists.clear();
     }
-    lists.insert(listed, (moment.version, names.clone()));
+    lists.insert(listed, NameList { version: moment.version, names: names.clone() });
     Ok(names)
 }
 
