@@ -109,8 +109,9 @@ async fn report(
             let ask = Ask { analysis, options: about.options.clone(), top: None };
             let mut reports = query::run_each(&app.site.lake, &[ask], &question).await?;
             let report = reports.pop().expect("one ask has one report");
+            // A report without rows does not say that there is no such job.
             if report.table.rows.is_empty() {
-                for (option, name) in &about.options {
+                for (option, name) in about.options.iter().filter(|(option, _)| *option != "job") {
                     unknown_name::refuse(&app, &question, option, name).await?;
                 }
             }
