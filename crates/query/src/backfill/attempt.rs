@@ -128,7 +128,7 @@ impl Attempts {
 /// What all GPUs of each machine have in common.
 fn common_places(history: &History) -> HashMap<(Name, Name), Place> {
     let mut machines: HashMap<(Name, Name), Place> = HashMap::new();
-    for gpu in history.gpus.iter().filter(|gpu| !gpu.is_left_out) {
+    for gpu in history.gpus.iter().filter(|gpu| gpu.is_in_period) {
         machines
             .entry((gpu.place.cluster, gpu.place.machine))
             .and_modify(|common| common.keep_common(&gpu.place))
@@ -176,10 +176,10 @@ impl Known<'_> {
             let evictor = execution.end.filter(|_| is_evicted).and_then(|end| {
                 owners.at(execution.cluster, execution.machine, &gpus, execution.start, end, hold)
             });
-            let seen = |link: &Link| &phases[link.phase].phase;
-            let last = links.iter().map(seen).max_by_key(|phase| phase.end);
-            let seen_after = last.map(|phase| phase.after);
-            let seen_until = last.map_or(execution.until, |phase| phase.end);
+            let seen = |link: &Link| &phases[link.phase];
+            let last = links.iter().map(seen).max_by_key(|seen| seen.phase.end);
+            let seen_after = last.map(|last| self.after(execution, last));
+            let seen_until = last.map_or(execution.until, |last| last.phase.end);
             attempts.push(Attempt {
                 place: self.place(execution, &gpus),
                 who: execution.who,
@@ -211,6 +211,18 @@ impl Known<'_> {
             });
         }
         attempts
+    }
+
+    /// What followed an execution on a GPU: the same job, if it began again there before the next sample.
+    fn after(&self, execution: &Execution, last: &GpuPhase) -> Situation {
+        let Timeline { history, executions, index, .. } = self.timeline;
+        let GpuPhase { gpu, phase, .. } = last;
+        let began_again = execution.end.is_some_and(|end| {
+            index
+                .of_job(executions, phase.who.job, history.gpus[*gpu].place)
+                .any(|(_, other)| (end..phase.end).contains(&other.start))
+        });
+        if began_again { Situation::Taken } else { phase.after }
     }
 
     /// Where an execution ran, and on which model: by its GPUs if they are known, else by what the

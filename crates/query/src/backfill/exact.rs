@@ -3,15 +3,17 @@
 //! Samples decide what a GPU did, and the job history decides when. A phase that samples show begins
 //! and ends at a sampling time, up to one sampling interval after the change itself. If the history has
 //! the job that began or ended there, its time takes the place of the sampling time. A time that
-//! contradicts the samples is not used.
+//! contradicts a sample is not used.
 //!
 //! Boundaries move and open phases are split, so the phases of a GPU never overlap and cover the same
-//! time as its samples.
+//! time as its samples. Samples after the period show changes that lie in it, so phases are cut to the
+//! period last.
 
 use super::execution::{Execution, Executions};
 use super::history::{Gpu, GpuPhase, GpuSide};
 use super::index::Index;
 use super::phase::{Phase, Situation};
+use super::sampling::SamplingTimes;
 use crate::gpu_history::Who;
 use crate::names::Name;
 
@@ -21,8 +23,10 @@ pub(super) struct ExactTimes<'a> {
     pub(super) gpus: &'a [Gpu],
     pub(super) executions: &'a Executions,
     pub(super) index: &'a Index,
+    pub(super) samples: &'a SamplingTimes,
     /// When the period begins. Phases that were going on then are cut there.
     pub(super) period_start: i64,
+    pub(super) period_end: i64,
 }
 
 impl ExactTimes<'_> {
@@ -57,8 +61,20 @@ impl ExactTimes<'_> {
                 }
             }
             join(&mut phases, first);
+            self.cut(&mut phases, first);
         }
         phases
+    }
+
+    /// Cuts the phases of one GPU at the end of the period.
+    fn cut(&self, phases: &mut Vec<GpuPhase>, first: usize) {
+        let inside = phases[first..].partition_point(|seen| seen.phase.start < self.period_end);
+        phases.truncate(first + inside);
+        if let Some(GpuPhase { phase, .. }) = phases[first..].last_mut()
+            && phase.end >= self.period_end
+        {
+            (phase.end, phase.after) = (self.period_end, Situation::Unknown);
+        }
     }
 
     /// Whether a phase may have begun, and ended, before the period: the sample that shows it is older.
@@ -74,9 +90,7 @@ impl ExactTimes<'_> {
     /// began, and the change may have come before that.
     fn boundary(&self, after: Option<i64>, sampled: &GpuPhase, next: &GpuPhase) -> i64 {
         let latest = next.phase.start;
-        let hold = self.index.hold(self.gpus[sampled.gpu].place.cluster);
-        let last_sample = after.map_or(i64::MIN, |_| sampled.phase.start);
-        let earliest = last_sample.max(latest - hold);
+        let earliest = self.samples.last_before(self.gpus[sampled.gpu].place.cluster, latest);
         let fits = |time: &i64| {
             (earliest..=latest).contains(time) && after.is_none_or(|start| *time > start)
         };
@@ -95,10 +109,13 @@ impl ExactTimes<'_> {
         let user = of.phase.who.user;
         let of_gpu = by_gpu.then(|| {
             // Jobs follow each other on a GPU: those before one that had ended have ended too.
-            let executions = self.index.on_gpu(of.gpu).iter().rev();
-            let executions = executions.map(|place| &self.executions.list[*place as usize]);
-            executions
-                .skip_while(move |execution| execution.start > of.phase.end)
+            let on_gpu = self.index.on_gpu(of.gpu);
+            let execution = |place: &u32| &self.executions.list[*place as usize];
+            let begun = on_gpu.partition_point(|place| execution(place).start <= of.phase.end);
+            on_gpu[..begun]
+                .iter()
+                .rev()
+                .map(execution)
                 .take_while(move |execution| execution.until >= since)
                 .filter(move |one| user == Name::UNKNOWN || one.who.user == user)
         });
@@ -106,14 +123,15 @@ impl ExactTimes<'_> {
         of_job.chain(of_gpu.into_iter().flatten())
     }
 
-    /// Adds an open phase, split by jobs that ran on the GPU between two samples. One that would have
-    /// been sampled contradicts the samples and is left out.
+    /// Adds an open phase, split by jobs that ran on the GPU between two samples. One during which a
+    /// sample was taken contradicts that sample and is left out.
     fn split(&self, open: &GpuPhase, phases: &mut Vec<GpuPhase>) {
-        let hold = self.index.hold(self.gpus[open.gpu].place.cluster);
+        let cluster = self.gpus[open.gpu].place.cluster;
         let on_gpu = self.index.on_gpu(open.gpu);
         let of = |place: &u32| &self.executions.list[*place as usize];
         // A job that began before the period may have ended before the next sample.
-        let since = if self.is_cut(open) { open.phase.start - hold } else { open.phase.start };
+        let before = if self.is_cut(open) { self.samples.longest_interval(cluster) } else { 0 };
+        let since = open.phase.start - before;
         let first = on_gpu.partition_point(|place| of(place).start < since);
         let mut from = open.phase.start;
         let piece = |start, end| Phase { start, end, ..open.phase.clone() };
@@ -127,7 +145,7 @@ impl ExactTimes<'_> {
                 (GpuSide::Primary, true) => continue,
             };
             let (start, end) = (execution.start.max(from), execution.until.min(open.phase.end));
-            if end <= start || end - execution.start > hold {
+            if end <= start || self.samples.last_before(cluster, end) > execution.start {
                 continue;
             }
             if from < start {

@@ -19,7 +19,7 @@ use record::node_list;
 use report::Period;
 
 use super::attempt::Outcome;
-use super::history::{History, Place};
+use super::history::{Gpu, History, Place};
 use crate::function::gpus_of;
 use crate::gpu_history::{MachineJob, Who};
 use crate::judgement::{Judgement, Tier};
@@ -162,6 +162,12 @@ impl Executions {
     /// Leaves out executions on GPUs that the site leaves out, and counts only the other GPUs of those
     /// that have both.
     fn leave_out(&mut self, history: &History) {
+        // Whether the site leaves out all known GPUs of each machine.
+        let mut left_out_machines: HashMap<(Name, Name), bool> = HashMap::new();
+        for Gpu { place, is_left_out, .. } in &history.gpus {
+            let machine = left_out_machines.entry((place.cluster, place.machine));
+            *machine.or_insert(true) &= *is_left_out;
+        }
         let mut list = std::mem::take(&mut self.list);
         list.retain_mut(|execution| {
             let (mut shown, mut left_out) = (0_i64, 0_i64);
@@ -181,10 +187,13 @@ impl Executions {
             if shown > 0 {
                 return true;
             }
-            let Execution { cluster, who, .. } = *execution;
+            let Execution { cluster, who, model, .. } = *execution;
             let is_left_out = |machine: &Name| {
                 let job = MachineJob { cluster, machine: *machine, job: who.job };
+                let of_machine = left_out_machines.get(&(cluster, *machine));
                 history.left_out_jobs.contains(&job)
+                    || (model == Name::UNKNOWN
+                        && of_machine.is_some_and(|is_left_out| *is_left_out))
             };
             let machines = self.machines(execution);
             machines.is_empty() || !machines.iter().all(is_left_out)

@@ -30,6 +30,8 @@ pub(super) struct Gpu {
     pub(super) gpu_id: Name,
     /// Whether the site leaves it out.
     pub(super) is_left_out: bool,
+    /// Whether samples of the period show it, rather than those right after it alone.
+    pub(super) is_in_period: bool,
 }
 
 /// One of the two sides of a GPU.
@@ -114,7 +116,12 @@ pub(super) struct GpuPhase {
 }
 
 impl History {
-    pub(super) async fn read(context: &SessionContext, spans: &str) -> Result<History> {
+    /// Reads the spans of a period, and of the time right after it.
+    pub(super) async fn read(
+        context: &SessionContext,
+        spans: &str,
+        period_end: i64,
+    ) -> Result<History> {
         let history = GpuHistory::read(context, spans).await?;
         let GpuHistory { names, gpus, kinds, spans, left_out_jobs, held: _held } = history;
         let mut gpus: Vec<Gpu> = gpus
@@ -123,12 +130,16 @@ impl History {
                 place: Place { cluster, machine, ..Place::default() },
                 gpu_id,
                 is_left_out: true,
+                is_in_period: false,
             })
             .collect();
         for alike in spans.chunk_by(|one, other| (one.gpu, one.kind) == (other.gpu, other.kind)) {
             let gpu = &mut gpus[alike[0].gpu as usize];
             gpu.is_left_out = false;
-            gpu.place.learn(&kinds[alike[0].kind as usize]);
+            if alike[0].start < period_end {
+                gpu.is_in_period = true;
+                gpu.place.learn(&kinds[alike[0].kind as usize]);
+            }
         }
         let situations = kinds.iter().map(|kind| {
             let text = |name: Name| names.text(name).unwrap_or_default();
@@ -167,6 +178,22 @@ impl History {
             of_one.iter_mut().for_each(|phase| watch.tell(&mut phase.phase));
         }
         phases
+    }
+
+    /// Calls a function with the cluster and the time of each change of a GPU. Spans that are cut at
+    /// midnight are no change.
+    pub(super) fn each_change(&self, mut call: impl FnMut(Name, i64)) {
+        let state =
+            |span: &Span| (self.situations[span.kind as usize], span.primary, span.backfill);
+        for spans in self.spans.chunk_by(|one, other| one.gpu == other.gpu) {
+            let cluster = self.gpus[spans[0].gpu as usize].place.cluster;
+            call(cluster, spans[0].start);
+            for pair in spans.windows(2) {
+                if pair[0].end < pair[1].start || state(&pair[0]) != state(&pair[1]) {
+                    call(cluster, pair[1].start);
+                }
+            }
+        }
     }
 
     fn situation(&self, side: GpuSide, span: &Span) -> (Situation, Who) {

@@ -48,40 +48,53 @@ impl Links {
         executions: &Executions,
         index: &Index,
     ) -> Links {
-        let found = |GpuPhase { gpu, phase, .. }: &GpuPhase| {
+        // How long both lasted together, if either may be late by some time.
+        let overlap = |GpuPhase { phase, .. }: &GpuPhase, execution: &Execution, late: i64| {
+            execution.until.min(phase.end + late) - execution.start.max(phase.start - late)
+        };
+        let find = |number: usize, seen: &GpuPhase, links: &mut Links| {
+            let GpuPhase { gpu, phase, .. } = seen;
             let place = history.gpus[*gpu].place;
             let hold = index.hold(place.cluster);
-            // How long both lasted together, where a look may be late by as long as it holds.
-            let overlap = |execution: &Execution| {
-                execution.until.min(phase.end + hold) - execution.start.max(phase.start - hold)
-            };
             if phase.who.job != Name::UNKNOWN {
-                index
-                    .of_job(executions, phase.who.job, place)
-                    .filter(|(_, execution)| overlap(execution) > 0)
-                    .max_by_key(|(found, execution)| (overlap(execution), Reverse(*found)))
-                    .map(|(found, _)| (Linked::ByJob, found))
-            } else {
-                index
-                    .on_gpu(*gpu)
-                    .iter()
-                    .map(|found| (*found as usize, &executions.list[*found as usize]))
-                    .filter(|(_, execution)| {
-                        phase.who.user == Name::UNKNOWN || execution.who.user == phase.who.user
-                    })
-                    .filter(|(_, execution)| execution.start.abs_diff(phase.start) <= hold as u64)
-                    .min_by_key(|(_, execution)| execution.start.abs_diff(phase.start))
-                    .map(|(found, _)| (Linked::ByGpu, found))
+                let of_job = || index.of_job(executions, phase.who.job, place);
+                let nearest = of_job()
+                    .filter(|(_, execution)| overlap(seen, execution, hold) > 0)
+                    .max_by_key(|(found, one)| (overlap(seen, one, hold), Reverse(*found)));
+                let Some((nearest, _)) = nearest else { return false };
+                // A job that began again on its GPU before the next sample is one phase.
+                let others = of_job().filter(|(_, execution)| overlap(seen, execution, 0) > 0);
+                let others = others.map(|(found, _)| found).filter(|found| *found != nearest);
+                links.list.extend(others.chain([nearest]).map(|execution| Link {
+                    execution,
+                    linked: Linked::ByJob,
+                    phase: number,
+                }));
+                return true;
             }
+            let on_gpu = index.on_gpu(*gpu);
+            let start = |found: &u32| executions.list[*found as usize].start;
+            let first = on_gpu.partition_point(|found| start(found) < phase.start - hold);
+            let nearest = on_gpu[first..]
+                .iter()
+                .map(|found| (*found as usize, &executions.list[*found as usize]))
+                .take_while(|(_, execution)| execution.start <= phase.start + hold)
+                .filter(|(_, execution)| {
+                    phase.who.user == Name::UNKNOWN || execution.who.user == phase.who.user
+                })
+                .min_by_key(|(_, execution)| execution.start.abs_diff(phase.start));
+            links.list.extend(nearest.map(|(execution, _)| Link {
+                execution,
+                linked: Linked::ByGpu,
+                phase: number,
+            }));
+            nearest.is_some()
         };
         let parts = side_by_side(phases, |first, part| {
             let mut links = Links { list: Vec::new(), unlinked: Vec::new() };
             for (number, phase) in (first..).zip(part) {
-                match found(phase) {
-                    Some((linked, execution)) => {
-                        links.list.push(Link { execution, linked, phase: number });
-                    }
-                    None => links.unlinked.push(number),
+                if !find(number, phase, &mut links) {
+                    links.unlinked.push(number);
                 }
             }
             links.list.sort_unstable_by_key(|link| (link.execution, link.phase));

@@ -14,6 +14,7 @@ mod index;
 mod link;
 mod owner;
 mod phase;
+mod sampling;
 mod timeline;
 
 use std::collections::BTreeMap;
@@ -37,6 +38,7 @@ use datafusion::prelude::SessionContext;
 use futures::TryFutureExt;
 use futures::future::try_join;
 use futures::lock::Mutex;
+use jiff::SignedDuration;
 use report::Period;
 
 use attempt::Attempts;
@@ -88,7 +90,8 @@ pub(crate) struct Asked {
     period: Period,
     /// How long a look at a cluster holds, in microseconds.
     holds: BTreeMap<String, i64>,
-    /// The statement that reads the period's spans.
+    /// The statement that reads the spans of the period, and those until the sample after it. That one
+    /// shows changes that lie in the period.
     spans: String,
     /// Each made once, by the first table that needs it.
     timeline: Mutex<Option<Arc<Timeline>>>,
@@ -103,11 +106,16 @@ impl Asked {
         policies: &Arc<Policies>,
         holds: BTreeMap<String, i64>,
     ) -> Arc<Asked> {
+        let longest_hold = holds.values().copied().max().unwrap_or_default();
+        let mut extended = question.clone();
+        let end = question.period.end;
+        extended.period.end =
+            end.saturating_add(SignedDuration::from_micros(longest_hold)).unwrap_or(end);
         Arc::new(Asked {
             policies: policies.clone(),
             period: question.period.clone(),
             holds,
-            spans: term::gpu_spans(question, policies),
+            spans: term::gpu_spans(&extended, policies),
             timeline: Mutex::default(),
             attempts: Mutex::default(),
             rows: OnceLock::new(),
@@ -137,14 +145,15 @@ impl Asked {
         let executions = execution::statement(&self.period, longest_hold);
         let executions = execution::read(context.clone(), executions, self.policies.clone());
         let executions = SpawnedTask::spawn(executions).join_unwind().err_into();
-        let history = History::read(context, &self.spans);
+        let Period { start, end, .. } = self.period;
+        let (start, end) = (start.as_microsecond(), end.as_microsecond());
+        let history = History::read(context, &self.spans, end);
         let (history, executions) = try_join(history, executions).await?;
         let (readers, of_readers): (Vec<_>, Vec<_>) = executions?.into_iter().unzip();
         let held = held_in(context, "the phases of GPUs");
         let (policies, holds) = (self.policies.clone(), self.holds.clone());
-        let start = self.period.start.as_microsecond();
         let made = SpawnedTask::spawn_blocking(move || {
-            Timeline::new(history, readers, policies.newest(), &holds, start, held)
+            Timeline::new(history, readers, policies.newest(), &holds, (start, end), held)
         });
         let new = made.join_unwind().await??;
         drop(of_readers);

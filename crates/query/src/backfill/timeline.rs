@@ -11,6 +11,7 @@ use super::exact::ExactTimes;
 use super::execution::{self, Executions};
 use super::history::{GpuPhase, GpuSide, History};
 use super::index::Index;
+use super::sampling::SamplingTimes;
 use crate::judgement::Judgement;
 
 /// Every phase of a period and the job history that it was met with. All tables of backfill are made
@@ -36,7 +37,7 @@ impl Timeline {
         readers: Vec<execution::Reader>,
         judgement: &Judgement,
         holds: &BTreeMap<String, i64>,
-        period_start: i64,
+        (period_start, period_end): (i64, i64),
         held: MemoryReservation,
     ) -> Result<Timeline> {
         // The names and the executions of all, beside those of each.
@@ -46,12 +47,20 @@ impl Timeline {
         let mut names = std::mem::take(&mut history.names);
         let executions = Executions::of(readers, &history, judgement, &mut names);
         let index = Index::new(&history, &executions, holds, &mut names);
+        let samples = SamplingTimes::of(&history, &index, period_start);
         let phases = |side: GpuSide| {
             let sampled = history.phases(side);
             // As samples show them, and with exact times.
             held.try_grow(2 * sampled.capacity() * size_of::<GpuPhase>())?;
-            let (gpus, executions, index) = (&history.gpus, &executions, &index);
-            let exact = ExactTimes { side, gpus, executions, index, period_start };
+            let exact = ExactTimes {
+                side,
+                gpus: &history.gpus,
+                executions: &executions,
+                index: &index,
+                samples: &samples,
+                period_start,
+                period_end,
+            };
             Ok::<_, DataFusionError>(exact.apply(&sampled))
         };
         let (backfill, primary, texts) = std::thread::scope(|scope| {
