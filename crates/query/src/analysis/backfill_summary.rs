@@ -17,9 +17,10 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                taken / 3600 AS used_hours,
                100.0 * taken / nullif(opportunity, 0) AS used_percent,
                starts,
-               evicted,
-               CASE WHEN starts > 0 THEN 100.0 * evicted / starts END AS per_100_starts,
-               lost / 3600 AS badput_hours,
+               CASE WHEN has_outcomes THEN evicted END AS evicted,
+               CASE WHEN has_outcomes AND starts > 0 THEN 100.0 * evicted / starts END
+                   AS per_100_starts,
+               CASE WHEN has_outcomes THEN lost / 3600 END AS badput_hours,
                CASE WHEN has_history THEN finished / 3600 END AS goodput_hours,
                CASE WHEN has_history THEN 100.0 * finished / nullif(lost + finished, 0) END
                    AS goodput_percent,
@@ -37,19 +38,23 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    CAST(coalesce(sum(exact(finished)), 0) AS DOUBLE) AS finished,
                    sum(linked) AS linked,
                    sum(attempts) AS attempts,
-                   count(is_in_history) = 0 OR coalesce(bool_or(is_in_history), false) AS has_history
+                   count(is_in_history) = 0 OR coalesce(bool_or(is_in_history), false)
+                       AS has_history,
+                   coalesce(bool_or(is_in_history), false)
+                       OR NOT coalesce(bool_or(is_end_unknown), false) AS has_outcomes
             FROM (
                 SELECT $by AS by_value, $rank AS rank,
                        $seconds AS opportunity, 0.0 AS open, 0.0 AS taken,
                        0 AS starts, 0 AS evicted, 0.0 AS lost, 0.0 AS finished,
-                       0 AS linked, 0 AS attempts, CAST(NULL AS BOOLEAN) AS is_in_history
+                       0 AS linked, 0 AS attempts, CAST(NULL AS BOOLEAN) AS is_in_history,
+                       CAST(NULL AS BOOLEAN) AS is_end_unknown
                 FROM (SELECT *, $pieces FROM primary_phase
                       WHERE situation = 'open' AND backfill_class IS NOT NULL)
                 UNION ALL
                 SELECT $by, $rank, 0.0,
                        CASE WHEN situation = 'open' THEN $seconds ELSE 0.0 END,
                        CASE WHEN situation = 'taken' THEN $seconds ELSE 0.0 END,
-                       0, 0, 0.0, 0.0, 0, 0, NULL
+                       0, 0, 0.0, 0.0, 0, 0, NULL, NULL
                 FROM (SELECT *, $pieces FROM backfill_phase
                       WHERE situation IN ('open', 'taken'))
                 UNION ALL
@@ -61,7 +66,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                        CASE WHEN outcome = 'finished' THEN gpus * $seconds ELSE 0.0 END,
                        CASE WHEN $first AND linked IN ('job', 'gpu') THEN 1 ELSE 0 END,
                        CASE WHEN $first AND linked <> 'history' THEN 1 ELSE 0 END,
-                       linked <> 'spans'
+                       linked <> 'spans',
+                       outcome = 'ended' OR (outcome = 'unknown' AND until_time < $known_end)
                 FROM (
                     SELECT *, $pieces
                     FROM (
@@ -115,7 +121,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             name: "evicted",
             heading: "Evicted",
             unit: Unit::Count,
-            meaning: "Executions that were evicted in it.",
+            meaning: "Executions that were evicted in it; a dash where the job history has none of the executions and samples do not show how all of them ended.",
         },
         Column {
             name: "per_100_starts",

@@ -13,11 +13,12 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     sql: "
         SELECT CASE WHEN is_whole = 1 THEN 'all' ELSE by_value END AS by,
                starts,
-               evicted,
-               CASE WHEN starts > 0 THEN 100.0 * evicted / starts END AS per_100_starts,
-               24.0 * 3600 * evicted / nullif(run, 0) AS per_day,
+               CASE WHEN has_outcomes THEN evicted END AS evicted,
+               CASE WHEN has_outcomes AND starts > 0 THEN 100.0 * evicted / starts END
+                   AS per_100_starts,
+               CASE WHEN has_outcomes THEN 24.0 * 3600 * evicted / nullif(run, 0) END AS per_day,
                lasted['median'] AS median,
-               lost / 3600 AS badput_hours,
+               CASE WHEN has_outcomes THEN lost / 3600 END AS badput_hours,
                CASE WHEN is_in_history THEN finished / 3600 END AS goodput_hours,
                (run - lost - finished) / 3600 AS other_hours,
                CASE WHEN is_in_history THEN 100.0 * finished / nullif(lost + finished, 0) END
@@ -46,7 +47,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                    count(*) FILTER (WHERE is_eviction AND evictor_confidence IS NOT NULL)
                        AS evictor_known,
                    count(*) FILTER (WHERE linked = 'spans') AS unlinked,
-                   bool_or(linked <> 'spans') AS is_in_history
+                   bool_or(linked <> 'spans') AS is_in_history,
+                   bool_or(linked <> 'spans') OR NOT bool_or(is_end_unknown) AS has_outcomes
             FROM (
                 SELECT *, $by AS by_value, $rank AS rank
                 FROM (
@@ -54,6 +56,8 @@ pub(super) static ANALYSIS: Analysis = Analysis {
                            is_start_known AND start_time >= $start AS is_start,
                            outcome = 'evicted' AND end_time >= $start AND end_time < $known_end
                                AS is_eviction,
+                           outcome = 'ended' OR (outcome = 'unknown' AND until_time < $known_end)
+                               AS is_end_unknown,
                            seconds_between(start_time, end_time) AS whole_seconds,
                            gpus * seconds_between(
                                greatest(start_time, $start),
@@ -66,7 +70,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             GROUP BY GROUPING SETS ((), (by_value))
         )
         WHERE (is_whole = 1 OR $having) AND (starts > 0 OR evicted > 0 OR run > 0)
-        ORDER BY is_whole DESC, rank, evicted DESC, by_value NULLS LAST
+        ORDER BY is_whole DESC, rank, evicted DESC NULLS LAST, by_value NULLS LAST
     ",
     columns: &[
         BY,
@@ -80,7 +84,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             name: "evicted",
             heading: "Evicted",
             unit: Unit::Count,
-            meaning: "Executions that were ended in the period by the owner's claim, by policy or by draining.",
+            meaning: "Executions that were ended in the period by the owner's claim, by policy or by draining; a dash where the job history has none of the executions and samples do not show how all of them ended.",
         },
         Column {
             name: "per_100_starts",

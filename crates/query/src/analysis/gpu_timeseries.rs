@@ -18,7 +18,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
         ",
                100 * claimed / nullif(seen, 0) AS allocated_percent,
                claimed / part.seconds AS allocated,
-               backfill / part.seconds AS backfill,
+               CASE WHEN side = 'primary' THEN backfill / part.seconds END AS backfill,
                seen / part.seconds AS available,
                draining / part.seconds AS draining,
                drained / part.seconds AS drained,
@@ -65,7 +65,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
             name: "backfill",
             heading: "Backfill",
             unit: Unit::Average,
-            meaning: "GPUs that backfill held and the primary side did not, on average.",
+            meaning: "GPUs that backfill held and the primary side did not, on average; a dash in the classes of backfill, where allocated is that.",
         },
         Column {
             name: "available",
