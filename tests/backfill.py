@@ -42,30 +42,56 @@ def check_survival():
     by_device = {}
     for row in rows:
         by_device.setdefault(row["device"], []).append((row["seconds"], row["evicted"]))
-    compared = 0
+    curves = {}
+    for name in {"all", *by_device}:
+        mine = [one for device, seen in by_device.items() if name in ("all", device) for one in seen]
+        curves[name] = mine, KaplanMeierFitter().fit(*zip(*mine))
     answer = ask("report", "backfill-survival")
     assert answer[0]["by"] == "all", answer[0]
+    assert {row["by"] for row in answer} == set(curves), "other groups"
     for row in answer:
-        of_all = row["by"] == "all"
-        mine = [one for device, seen in by_device.items() if of_all or device == row["by"] for one in seen]
-        others = [one for device, seen in by_device.items() if not of_all and device != row["by"] for one in seen]
-        curve = KaplanMeierFitter().fit(*zip(*mine))
-        near(row["survival"] / 100, float(curve.predict(row["at_seconds"])), (row, "survival"))
-        band = curve.confidence_interval_
-        place = band.index.searchsorted(row["at_seconds"], side="right") - 1
-        lower, upper = (float(bound) for bound in band.iloc[place])
-        if row["survival"] not in (0, 100):
-            near(row["lower"] / 100, lower, (row, "lower"))
-            near(row["upper"] / 100, upper, (row, "upper"))
+        mine, curve = curves[row["by"]]
+        check_estimate(row, curve)
         assert row["starts"] == len(mine) and row["evicted"] == sum(ended for _, ended in mine), row
+        others = [one for device, seen in by_device.items() if row["by"] not in ("all", device) for one in seen]
         if others and any(ended for _, ended in mine + others):
             test = logrank_test(
                 [seconds for seconds, _ in mine], [seconds for seconds, _ in others],
                 [ended for _, ended in mine], [ended for _, ended in others],
             )
             near(row["p_value"], float(test.p_value), (row, "log-rank"))
-        compared += 1
-    assert compared > 10, "too little to compare"
+    assert len(answer) > 10, "too little to compare"
+    check_steps(curves)
+
+
+def check_estimate(row, curve):
+    """Compares one estimate and its band."""
+    near(row["survival"] / 100, float(curve.predict(row["at_seconds"])), (row, "survival"))
+    band = curve.confidence_interval_
+    place = band.index.searchsorted(row["at_seconds"], side="right") - 1
+    lower, upper = (float(bound) for bound in band.iloc[place])
+    if row["survival"] not in (0, 100):  # lifelines has no band there.
+        near(row["lower"] / 100, lower, (row, "lower"))
+        near(row["upper"] / 100, upper, (row, "upper"))
+
+
+def check_steps(curves):
+    """Each curve has a step at each time at which one was evicted, and no other steps."""
+    steps = {}
+    for row in ask("report", "backfill-survival", "--points", "evictions"):
+        steps.setdefault(row["by"], []).append(row)
+    assert set(steps) == set(curves), "other groups"
+    for name, rows in steps.items():
+        mine, curve = curves[name]
+        times = [row["at_seconds"] for row in rows]
+        assert times == sorted(set(times)), (name, times)
+        evicted = {seconds for seconds, ended in mine if ended}
+        ends = {0, max(seconds for seconds, _ in mine)}
+        assert evicted <= set(times) <= evicted | ends, (name, evicted ^ set(times))
+        for row in rows:
+            check_estimate(row, curve)
+            assert row["at_risk"] == sum(seconds >= row["at_seconds"] for seconds, _ in mine), row
+    print(f"{sum(map(len, steps.values()))} steps of {len(steps)} survival curves compared")
 
 
 def check_exact_times():

@@ -30,9 +30,9 @@ UTC = datetime.timezone.utc
 LEAST_FIGURES = 200
 MOST_ROUNDS = 40
 WHOSE = ("user", "group", "account", "partition")
-# What reports call the models of the demo, and the classes of their memory.
+# What reports call the models of the demo, and the classes of their memory. SLURM's `a100` has 40 or 80 GB, `h100` 80 or 94.
 MODELS = {
-    "a100": ("A100", None), "h100": ("H100", "80GB"), "l40s": ("L40S", "48GB"),
+    "a100": ("A100", None), "h100": ("H100", None), "l40s": ("L40S", "48GB"),
     "NVIDIA A100-SXM4-80GB": ("A100 80GB", "80GB"), "NVIDIA A40": ("A40", "48GB"),
     "NVIDIA GeForce RTX 2080 Ti": ("RTX 2080 Ti", "<48GB"), "NVIDIA H200": ("H200", ">80GB"),
     "NVIDIA L40S": ("L40S", "48GB"),
@@ -49,7 +49,7 @@ OUT_OF_SERVICE = [({"REBOOT_ISSUED"}, "reboot"), ({"DOWN", "ERROR", "Absent"}, "
 BUSY = {"ALLOCATED", "MIXED", "COMPLETING", "Claimed"}
 FAILED = {"down", "fail", "not_responding"}
 # When survival is estimated, in seconds.
-SURVIVAL_TIMES = [minutes * 60 for minutes in (15, 30, 60, 120, 180, 240, 360, 480, 720, 1080, 1440, 2160, 2880, 4320, 7200, 10080)]
+SURVIVAL_TIMES = [hours * 3600 for hours in (0.25, 0.5, 1, 2, 3, 4, 6, 8, 12, 18, 24, 36, 48, 72, 120, 168)]
 
 
 def text(value):

@@ -154,11 +154,12 @@ impl Known<'_> {
     ) -> Vec<Attempt> {
         let Known { timeline, phases, owners, .. } = self;
         let Timeline { history, executions, index, .. } = timeline;
-        let period_start = timeline.period_start;
+        let Timeline { period_start, period_end, .. } = **timeline;
         let mut attempts = Vec::new();
         let mut gpus = Vec::new();
         for (execution, links) in linked {
-            if links.is_empty() && !execution.is_backfill {
+            let is_on_backfill = execution.is_backfill || !links.is_empty();
+            if !is_on_backfill || execution.start >= period_end {
                 continue;
             }
             // One that has no end yet and that samples show is in the period, whenever its row was observed.

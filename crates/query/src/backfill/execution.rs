@@ -28,7 +28,7 @@ use crate::names::{Name, Names, TextColumn};
 use crate::policy::Policies;
 use crate::term::moment;
 
-/// A row of `job` that held GPUs in the period, or until shortly before it.
+/// A row of `job` that held GPUs in the period, until shortly before it, or since shortly after it.
 #[derive(Clone)]
 pub(super) struct Execution {
     pub(super) cluster: Name,
@@ -72,11 +72,11 @@ pub(super) struct Reader {
 }
 
 /// Selects the rows of `job` that held GPUs in the period, or until a sample before it that is still valid when
-/// it begins: samples show those as running.
+/// it begins: samples show those as running. Those that began until the sample after the period are among them.
 pub(super) fn statement(period: &Period, longest_hold: i64) -> String {
     let longest_hold = SignedDuration::from_micros(longest_hold);
     let start = moment(period.start.saturating_sub(longest_hold).unwrap_or(period.start));
-    let end = moment(period.end);
+    let end = moment(period.end.saturating_add(longest_hold).unwrap_or(period.end));
     format!(
         "SELECT cluster, user, job_id, node_list, gpu_ids, slot, partition, qos, state,
                 end_reason, attempt, alloc_gpus, start_time, end_time, observed_time, gpu_types

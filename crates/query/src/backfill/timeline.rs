@@ -26,6 +26,7 @@ pub(super) struct Timeline {
     pub(super) backfill: Vec<GpuPhase>,
     pub(super) primary: Vec<GpuPhase>,
     pub(super) period_start: i64,
+    pub(super) period_end: i64,
     /// What all of it takes, for as long as it is there.
     _held: MemoryReservation,
 }
@@ -83,6 +84,7 @@ impl Timeline {
             backfill,
             primary,
             period_start,
+            period_end,
             _held: held,
         })
     }
