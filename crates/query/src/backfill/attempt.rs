@@ -232,6 +232,8 @@ impl Known<'_> {
         let Timeline { history, executions, .. } = self.timeline;
         let of_job = executions.place(execution);
         let mut place = gpus.first().map_or(of_job, |gpu| history.gpus[*gpu].place);
+        // One of its GPUs may not have been offered for backfill while samples were taken.
+        gpus.iter().skip(1).for_each(|gpu| place.add(&history.gpus[*gpu].place));
         place.add(&of_job);
         if let Some(common) = self.machines.get(&(execution.cluster, execution.machine)) {
             place.add(common);
