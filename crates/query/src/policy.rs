@@ -205,7 +205,7 @@ pub fn collected_policy(own: &Judgement, cluster: &str, newest: Vec<SitePolicy>)
 #[derive(Clone, Debug)]
 pub struct CurrentPolicy {
     /// Class names and models, and the rules of all clusters together.
-    pub(crate) all: Judgement,
+    pub all: Judgement,
     of_cluster: BTreeMap<String, Judgement>,
     /// That of clusters without a stored policy.
     own: Judgement,

@@ -266,6 +266,19 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn ones_own_name_is_known_before_the_first_job() {
+        let folder = tempfile::tempdir().unwrap();
+        let app = app(folder.path());
+        let time = Timestamp::UNIX_EPOCH;
+        let period = report::Period { start: time, end: time, zone: TimeZone::UTC };
+        let secret = query::Secret::new(b"salt");
+        let sight = query::Sight::Own { user: "ann".to_owned(), accounts: Vec::new(), secret };
+        let question = query::Question { sight, ..query::Question::about(period) };
+        assert!(unknown_name::refuse(&app, &question, "user", "ann").await.is_ok());
+        assert!(unknown_name::refuse(&app, &question, "user", "bob").await.is_err());
+    }
+
+    #[tokio::test]
     async fn a_panic_in_a_handler_is_an_error_page_and_a_log_entry() {
         let folder = tempfile::tempdir().unwrap();
         let app = app(folder.path());

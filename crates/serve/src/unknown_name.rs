@@ -98,7 +98,13 @@ pub(crate) async fn refuse(
     option: &str,
     name: &str,
 ) -> Result<(), Trouble> {
-    let policy = query::current_policy(&app.site.lake, &question.judgement).await?;
+    // A new user has a page before the first job.
+    if let Sight::Own { user, .. } = &question.sight
+        && (option, name) == ("user", user.as_str())
+    {
+        return Ok(());
+    }
+    let policy = query::current_policy(&app.site.lake, &question.judgement).await?.all;
     let known = match (option, statement(option)) {
         // An id is not like another one.
         ("job", _) => return Err(not_found("job", name, &[])),
