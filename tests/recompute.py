@@ -1052,7 +1052,7 @@ def node_phases(of):
     phases = defaultdict(list)
     for row in of.rows(f"""
             SELECT cluster, node, greatest(start_time, {start}) AS start_time, least(end_time, {end}) AS end_time, state,
-                   reason, reason_user, coalesce(gpus, 0) - coalesce(alloc_gpus, 0) AS free_gpus
+                   reason, reason_user, gpus - alloc_gpus AS free_gpus
             FROM node_span WHERE start_time < {end} AND end_time > {start} AND {of.of_cluster()}
             ORDER BY cluster, node, start_time"""):
         cause = out_of_service(set(row["state"].split("+")))
@@ -1064,16 +1064,27 @@ def node_phases(of):
                             "reason": about[1], "reason_user": row["reason_user"]})
         of_node[-1]["seconds"] += seconds
         of_node[-1]["end"] = row["end_time"]
-        of_node[-1]["gpu_seconds"] += row["free_gpus"] * seconds if cause else 0.0
+        if cause:
+            # What jobs hold of a machine that its collector no longer lists is unknown.
+            known = of_node[-1]["gpu_seconds"] is not None and row["free_gpus"] is not None
+            of_node[-1]["gpu_seconds"] = of_node[-1]["gpu_seconds"] + row["free_gpus"] * seconds if known else None
     return phases
 
 
 def out_of_service(words):
     """Why no job starts on a node with these words in its state, if none does."""
+    is_silent = "NOT_RESPONDING" in words and not words & {"MAINT", "MAINTENANCE"}
     for causes, name in OUT_OF_SERVICE:
         if words & causes:
+            if name == "drain" and is_silent:
+                return "not_responding"
             return ("draining" if words & BUSY else "drained") if name == "drain" else name
     return None
+
+
+def hours(seconds):
+    """The sum of seconds in hours; unknown if one of them is."""
+    return None if None in seconds else sum(seconds) / 3600
 
 
 def node_availability(of):
@@ -1086,7 +1097,7 @@ def node_availability(of):
         failures = sum(after in FAILED and before not in FAILED for before, after in changes)
         rows.append({
             "cluster": cluster, "node": node, "available": 100 * (seen - away) / seen, "seen_hours": seen / 3600,
-            "away_hours": away / 3600, "gpu_hours": sum(phase["gpu_seconds"] for phase in phases) / 3600,
+            "away_hours": away / 3600, "gpu_hours": hours([phase["gpu_seconds"] for phase in phases]),
             "departures": sum(after is not None and before is None for before, after in changes), "failures": failures,
             "flaps": sum(phase["cause"] is None and phase["seconds"] < 3600 for phase in phases[1:-1]),
             "hours_between_failures": (seen - away) / 3600 / failures if failures else None,
@@ -1103,7 +1114,7 @@ def node_events(of):
                     "time": phase["start"].astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), "cluster": cluster,
                     "node": node, "event": phase["cause"] or "in service", "reason": phase["reason"], "seconds": phase["seconds"],
                     "reason_user": phase["reason_user"] if phase["cause"] else None, "is_last": phase is phases[-1],
-                    "gpu_hours": phase["gpu_seconds"] / 3600 if phase["cause"] else None,
+                    "gpu_hours": hours([phase["gpu_seconds"]]) if phase["cause"] else None,
                 })
     return [], ["time", "cluster", "node"], rows
 
