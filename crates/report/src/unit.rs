@@ -86,7 +86,11 @@ impl Unit {
 
 fn decimals(number: f64, unit: Unit) -> String {
     let decimals = if unit == Unit::Count { 0 } else { 1 };
-    format!("{number:.decimals$}")
+    let text = format!("{number:.decimals$}");
+    match text.strip_prefix('-') {
+        Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => digits.to_owned(),
+        _ => text,
+    }
 }
 
 /// As statistical programs print it: smaller ones are told apart by nobody.
@@ -161,6 +165,14 @@ mod tests {
         check(Unit::Count, &Value::Integer(-1_000), "-1,000");
         check(Unit::Count, &Value::Integer(999), "999");
         check(Unit::Hours, &Value::Number(f64::INFINITY), "inf");
+    }
+
+    #[test]
+    fn zero_has_no_sign() {
+        check(Unit::Hours, &Value::Number(-0.0), "0.0");
+        check(Unit::Percent, &Value::Number(-0.04), "0.0");
+        check(Unit::Count, &Value::Number(-0.4), "0");
+        check(Unit::Hours, &Value::Number(-0.06), "-0.1");
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Selection {
         if filters.is_empty() {
             title.to_owned()
         } else {
-            format!("{title}: {}", filters.join(", "))
+            format!("{}: {}", title.trim_end_matches('?'), filters.join(", "))
         }
     }
 
@@ -245,6 +245,10 @@ mod tests {
             "What GPUs did: cluster birch, host a or b, host /^a/, GPU 0a*, model h200, class Shared"
         );
         assert_eq!(Selection::default().titled("What GPUs did", &[]), "What GPUs did");
+        assert_eq!(
+            Selection::default().titled("How many?", &texts(&["birch"])),
+            "How many: cluster birch"
+        );
     }
 
     #[test]

@@ -292,7 +292,9 @@ impl Slot<'_> {
             let job = &self.pool.jobs[execution.job as usize];
             f64::from(job.cpus) * f64::from(job.cpu_use)
         };
-        (self.running.iter().map(busy).sum::<f64>() * 100.0).round() / 100.0
+        // A sum of no numbers is -0.0.
+        let cpus = self.running.iter().map(busy).fold(0.0, |sum, busy| sum + busy);
+        (cpus * 100.0).round() / 100.0
     }
 
     /// A partitionable slot lists all GPUs, also those that its children hold.
