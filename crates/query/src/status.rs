@@ -12,7 +12,7 @@ use report::{Column, Coverage, Period, Report, SkippedFile, Table, Unit, Value};
 use crate::coverage::{self, History};
 use crate::{Memory, Question, analysis, run};
 
-/// What is kept, how much room it takes, and the collections and rejects of the last month.
+/// The tables of the lake, their disk use, and the collections and rejects of the last month.
 pub async fn status(
     lake: &Lake,
     zone: &TimeZone,

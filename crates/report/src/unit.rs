@@ -93,7 +93,7 @@ fn decimals(number: f64, unit: Unit) -> String {
     }
 }
 
-/// As statistical programs print it: smaller ones are told apart by nobody.
+/// A p-value as statistical programs print it, with a lower bound.
 fn p_value(probability: f64) -> String {
     const SMALLEST: f64 = 0.0001;
     if probability < SMALLEST { format!("<{SMALLEST}") } else { format!("{probability:.4}") }

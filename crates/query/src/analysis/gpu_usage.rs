@@ -169,7 +169,7 @@ pub(super) static ANALYSIS: Analysis = Analysis {
     notes: &[
         "GPUs = allocated + backfill + idle + draining + drained + down + maintenance + rebooting + prevented + other + unknown, in every row of the primary side: each GPU is in one of these at every instant.",
         GPU_REASONS,
-        "TOTAL and Prioritized TOTAL are gpureports' figures for both sides together. Allocated adds what the primary side and what backfill hold; a GPU that both hold counts once. Available is the GPUs of the primary side alone, because backfill runs on the same GPUs. TOTAL covers prioritized and open capacity, Prioritized TOTAL the two Priority classes. Neither covers interactive slots on which nobody comes first. Backfill counts where the primary side of its GPU does, also on open capacity, which gpureports leaves out.",
+        "TOTAL and Prioritized TOTAL are gpureports' figures for both sides together. Allocated adds what the primary side and what backfill hold; a GPU that both hold counts once. Available is the GPUs of the primary side alone, because backfill runs on the same GPUs. TOTAL covers prioritized and open capacity, Prioritized TOTAL the two Priority classes. Neither covers interactive slots without a prioritized project. Backfill counts where the primary side of its GPU does, also on open capacity, which gpureports leaves out.",
         "TOTAL and Prioritized TOTAL are listed if any GPU is offered for backfill. In these rows, GPUs = allocated + idle + draining + drained + down + maintenance + rebooting + prevented + other + unknown.",
         GPU_SEEN,
         GPU_BACKFILL,

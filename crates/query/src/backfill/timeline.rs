@@ -32,7 +32,7 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    /// From what was seen of GPUs, and what was read of the job history.
+    /// Makes the timeline from GPU spans and executions of the job history.
     pub(super) fn new(
         mut history: History,
         readers: Vec<execution::Reader>,

@@ -132,7 +132,7 @@ fn compared_fields() -> Fields {
     ])
 }
 
-/// What is known of lives, and of one time.
+/// The lengths of lives, and the time at which survival is estimated.
 fn lives(observations: &[Observation], at_seconds: Option<f64>) -> Result<StructArray> {
     let curve = Curve::of(observations);
     let ended = observations.iter().filter(|seen| seen.ended).count();

@@ -88,7 +88,7 @@ impl State {
         State::Unobserved,
     ];
 
-    /// The states of a GPU that nobody holds and no job can take.
+    /// The states of a free GPU that takes no jobs.
     pub(super) const OUT_OF_SERVICE: [State; 6] = [
         State::Draining,
         State::Drained,

@@ -33,10 +33,9 @@ macro_rules! gpu_state_columns {
 ///   never says is open capacity.
 /// - A machine on the institution's list belongs to the institution, whoever comes first on it.
 /// - A side is claimed also while its job is made to leave (Preempting).
-/// - A GPU that nobody holds is what its machine is that takes no jobs: draining, drained, down, in
-///   maintenance, rebooting or prevented, also where no primary slot was seen, as of a GPU that is in
-///   backfill partitions alone. Rows of older versions do not tell these apart: there a
-///   `Drained` slot is drained.
+/// - A free GPU of a machine that takes no jobs has the state of the machine: draining, drained, down, in
+///   maintenance, rebooting or prevented. This also holds for a GPU without a primary slot, which is in
+///   backfill partitions alone. Rows of older versions lack these states: a `Drained` slot is drained.
 /// - Owner and any other state is `other`: the GPU is there, and neither used nor usable.
 /// - An interactive slot on which nobody comes first is in a class of its own.
 /// - Where both sides are claimed, the primary side has the GPU, and the other is in conflict.
