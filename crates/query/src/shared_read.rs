@@ -22,6 +22,7 @@ use report::Period;
 use crate::memory::held_in;
 use crate::option::Asked;
 use crate::session::seeking_few;
+use crate::term::{self, job_piece_statements};
 use crate::{Question, Sight, TERMS, Term, words};
 
 /// More rows than these are not held, but read by each question anew: two pages at once need no more
@@ -56,8 +57,12 @@ impl Shared {
         };
         let filters = first.parameters.iter().filter(is_said_by_all);
         let whose = filters.filter_map(|(name, said)| whose(name, said.as_deref()?, question));
-        let terms = TERMS.into_iter().filter(|term| mentioned(term)).map(|term| term.sql);
-        let texts = asked.iter().map(|asked| asked.sql.as_str()).chain(terms);
+        let terms = || TERMS.into_iter().filter(|term| mentioned(term));
+        let rests_on_sums =
+            terms().any(|term| lake::SUMS.into_iter().any(|sums| term::rests_on(term, sums)));
+        let pieces = job_piece_statements().into_iter().filter(|_| rests_on_sums);
+        let texts = asked.iter().map(|asked| asked.sql.as_str());
+        let texts = texts.chain(terms().map(|term| term.sql)).chain(pieces);
         Some(Shared {
             whose: whose.reduce(Expr::and)?,
             words: texts.flat_map(words).map(str::to_owned).collect(),

@@ -56,6 +56,31 @@ fn every_page_is_served_and_mistakes_are_told() {
     server.check("/nowhere", "404", "There is no such page");
 }
 
+/// The buttons above a page. Six hours and a day are no whole days of the calendar, so that attempts are read.
+#[test]
+fn every_page_is_served_for_every_preset() {
+    let server = serve(DEMO.folder.path());
+    for path in [
+        "/",
+        "/jobs",
+        "/users",
+        "/users/esantos",
+        "/groups",
+        "/accounts",
+        "/accounts/group_open",
+        "/nodes",
+        "/nodes/alder/c001",
+        "/gpus",
+        "/gpus/Shared",
+        "/backfill",
+        "/queue",
+    ] {
+        for preset in ["hours=6", "hours=24", "days=7", "days=30"] {
+            server.check(&format!("{path}?{preset}"), "200", "</html>");
+        }
+    }
+}
+
 #[test]
 fn an_address_to_keep_has_only_what_was_chosen() {
     let server = serve(DEMO.folder.path());

@@ -132,7 +132,7 @@ fn compared_fields() -> Fields {
     ])
 }
 
-/// The lengths of lives, and the time at which survival is estimated.
+/// Returns the statistics of lives: counts, quartiles, and survival at one time.
 fn lives(observations: &[Observation], at_seconds: Option<f64>) -> Result<StructArray> {
     let curve = Curve::of(observations);
     let ended = observations.iter().filter(|seen| seen.ended).count();

@@ -341,6 +341,35 @@ pub(crate) fn rests_on(term: &Term, sums: &Table) -> bool {
     term.sql.contains(&format!("internal.summed_{}\n", sums.name))
 }
 
+/// Attempts that are in no sum, day by day. `$run` is the statement of `job_run` for a part of the period.
+const JOB_PIECE: &str = "
+    SELECT cluster, user, account, partition, qos, gpu_types, state, node_list,
+           alloc_cpus, alloc_gpus, req_mem_mb, max_rss_mb, total_cpu_seconds,
+           eligible_time, start_time, day_start,
+           start_time >= day_start AS is_start,
+           run_rate * seconds AS run_seconds,
+           CASE WHEN whole_seconds > 0 THEN seconds / whole_seconds ELSE 1.0 END
+               AS run_ratio
+    FROM (
+        SELECT touched.*,
+               day.start_time AS day_start,
+               seconds_between(
+                   greatest(touched.from_time, day.start_time),
+                   greatest(touched.from_time, least(touched.to_time, day.end_time))
+               ) AS seconds
+        FROM (
+            SELECT *, unnest(days_touched(from_time, to_time)) AS day_date
+            FROM ($run)
+        ) AS touched
+        JOIN day ON day.date = touched.day_date
+    )
+";
+
+/// The statements that read `job` for terms that rest on sums of days.
+pub(crate) fn job_piece_statements() -> [&'static str; 2] {
+    [JOB_PIECE, job_run::TERM.sql]
+}
+
 /// The statement that defines `job_piece`: attempts that are in no sum, day by day.
 pub(crate) fn create_job_piece(pieces: &Pieces) -> String {
     let parts: Vec<String> = pieces
@@ -352,30 +381,7 @@ pub(crate) fn create_job_piece(pieces: &Pieces) -> String {
                 .replace("FROM job\n", &format!("FROM {table}\n"))
                 .replace("$start", &moment(*start))
                 .replace("$end", &moment(*end));
-            format!(
-                "
-                SELECT cluster, user, account, partition, qos, gpu_types, state, node_list,
-                       alloc_cpus, alloc_gpus, req_mem_mb, max_rss_mb, total_cpu_seconds,
-                       eligible_time, start_time, day_start,
-                       start_time >= day_start AS is_start,
-                       run_rate * seconds AS run_seconds,
-                       CASE WHEN whole_seconds > 0 THEN seconds / whole_seconds ELSE 1.0 END
-                           AS run_ratio
-                FROM (
-                    SELECT touched.*,
-                           day.start_time AS day_start,
-                           seconds_between(
-                               greatest(touched.from_time, day.start_time),
-                               greatest(touched.from_time, least(touched.to_time, day.end_time))
-                           ) AS seconds
-                    FROM (
-                        SELECT *, unnest(days_touched(from_time, to_time)) AS day_date
-                        FROM ({run})
-                    ) AS touched
-                    JOIN day ON day.date = touched.day_date
-                )
-                "
-            )
+            JOB_PIECE.replace("$run", &run)
         })
         .collect();
     format!("CREATE VIEW internal.job_piece AS {}", parts.join(" UNION ALL "))
