@@ -388,8 +388,8 @@ mod tests {
         store.secret().unwrap();
         for text in ["", "\n", "0123456789abcdef0123456789abcde"] {
             fs::write(store.folder.join("secret"), text).unwrap();
-            let error = store.secret().err().expect(text).to_string();
-            assert!(error.contains("32 are required"), "{error}");
+            let Err(error) = store.secret() else { panic!("{text:?} is accepted") };
+            assert!(error.to_string().contains("32 are required"), "{error}");
         }
     }
 
