@@ -26,7 +26,7 @@ import distributed
 BUCKET = "lake"
 PERIOD = ["--from", "2026-03-05", "--to", "2026-03-08"]
 DEMO = ["demo", "--days", "3", "--until", "2026-03-08", "--seed", "7"]
-# The last day, by sites that know of no backfill, so that its GPUs are told otherwise.
+# The last day, by sites in another time zone, so that its daily totals differ.
 DERIVE = ["reprocess", "--from", "2026-03-07"]
 CLUSTERS = """
 [[cluster]]
@@ -206,8 +206,9 @@ def same_as_collected(plimsoll, environment, folder, demo_on_disk, url, objects)
 def collected_by(plimsoll, environment, folder, url):
     """Two sites that collect into the lakes of the demo."""
     on_disk, in_store = (folder / name for name in ("disk.toml", "store.toml"))
-    on_disk.write_text(f'data_dir = "disk"\nzone = "UTC"\n{CLUSTERS}')
-    in_store.write_text(f'data_dir = "{url}"\nstate_dir = "state"\nzone = "UTC"\n{CLUSTERS}')
+    zone = 'zone = "America/Chicago"'
+    on_disk.write_text(f'data_dir = "disk"\n{zone}\n{CLUSTERS}')
+    in_store.write_text(f'data_dir = "{url}"\nstate_dir = "state"\n{zone}\n{CLUSTERS}')
     tried = run([plimsoll, "--config", in_store, "test"], environment)
     if f"{url} can be written" not in tried:
         sys.exit(f"plimsoll test says:\n{tried}")
