@@ -108,8 +108,8 @@ impl<'a> Lookup<'a> {
         self.open.get(&key(job)).is_some_and(|known| known.content == content(job))
     }
 
-    /// Whether a job that is not stored as it is told here was told of earlier, was not over, and had no
-    /// value that is unknown here.
+    /// Whether this observation supersedes the stored one: that one is earlier, still open, and has no
+    /// value that this one lacks.
     pub(crate) fn is_superseded_by(&self, job: &Job) -> bool {
         self.open.get(&key(job)).is_some_and(|known| {
             known.extent.is_some_and(|extent| extent.is_superseded_by(known.observed_time, job))

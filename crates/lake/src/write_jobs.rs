@@ -12,9 +12,8 @@ use crate::merge::merge;
 use crate::{Change, Writer, path};
 
 impl Writer {
-    /// Adds jobs, or merges them into what is known of them. Most of what is said of them was
-    /// said before, and most of the rest is said of jobs that run: of a file only what these touch is
-    /// read and written anew.
+    /// Adds jobs, or merges them with their stored rows. Most observations repeat earlier ones, and most
+    /// others are of running jobs. Only the row groups that they change are read and written.
     pub(crate) async fn upsert_jobs(&mut self, jobs: &[&Job]) -> Result<Change> {
         let known = self.tracker.lookup();
         let news: Vec<&Job> = jobs.iter().copied().filter(|job| !known.says(job)).collect();

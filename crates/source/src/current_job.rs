@@ -15,7 +15,7 @@ pub struct CurrentJob {
     pub nodes: Option<i64>,
     pub cpus: Option<i64>,
     pub gpus: Option<i64>,
-    /// Whether nobody else's jobs may be on its nodes.
+    /// Whether its nodes run no other jobs.
     pub is_exclusive: bool,
     /// The nodes that it is on; empty while it waits, unknown where the list cannot be read.
     pub node_names: Option<Vec<String>>,

@@ -321,7 +321,7 @@ fn a_pool_and_each_of_its_access_points_is_tried() {
             said.stdout
         );
     }
-    // Nobody reads the history of jobs here.
+    // Without [cluster.job_history] Plimsoll does not read the history of jobs.
     assert!(!said.stdout.contains(" MAX_HISTORY_LOG"), "{}", said.stdout);
 }
 

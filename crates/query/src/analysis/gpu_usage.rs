@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Rows of the sides, and those of the primary side once more for both sides together: a GPU that backfill
-/// holds is allocated there too. Interactive slots on which nobody comes first are in no total, and the
+/// holds is allocated there too. Interactive slots without a prioritized project are in no total, and the
 /// class is that of the prioritized total or unknown.
 macro_rules! with_both_sides {
     ($sides:expr) => {

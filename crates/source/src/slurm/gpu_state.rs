@@ -397,7 +397,7 @@ impl Node {
         }
     }
 
-    /// Returns the state of a GPU that nobody holds. None if that is unknown.
+    /// Returns the state of a free GPU. None if that is unknown.
     fn free_state(&self, availability: Availability) -> Option<&'static str> {
         match availability {
             Availability::Up if self.is_shared => None,
